@@ -59,6 +59,7 @@ HEAVY_FIXTURES = {"browser_driver", "postgres_url"}
 LONG = (
     "turk/effects/test_equivalence.py", "turk/effects/test_first_use.py",
     "agents/llm/test_turk_conditions.py", "docs/test_site.py",
+    "bench/test_soak.py",
     "runs/workers/test_ray_pool.py", "cli/train/test_stopped.py", "learn/test_a2c.py",
     "turk/oracle/test_pointer_oracle.py", "turk/scoring/test_recorded_runs.py",
     "web/crowd/instructions/test_process.py", "turk/browser/test_hostile_pages.py",

@@ -3,17 +3,20 @@
 import contextlib
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from errands.database import (
     ReadOnlyFile,
+    connect_postgres,
     connect_sqlite,
     fingerprint,
     import_psycopg,
     is_url,
     one_line,
+    take_lock,
     without_password,
 )
 from errands.errors import DataError
@@ -79,3 +82,16 @@ def test_reading_leaves_no_trace_and_notices_writers(tmp_path: Path) -> None:
         os.utime(path, ns=(0, 0))
         assert file.has_changed()
     assert fingerprint(tmp_path / "none") is None
+
+
+def test_a_lock_whose_holder_is_leaving(postgres_url: str) -> None:
+    key = (7, 8)
+    holder = connect_postgres(postgres_url)
+    with connect_postgres(postgres_url) as waiting:
+        assert take_lock(holder, *key)
+        leaving = threading.Timer(0.3, holder.close)
+        leaving.start()
+        assert take_lock(waiting, *key)
+        leaving.join()
+        with connect_postgres(postgres_url) as late:
+            assert not take_lock(late, *key)

@@ -18,6 +18,8 @@ BASE = {
         "atomic",
         "database",
         "markup",
+        "nesting",
+        "currencies",
         "prices",
         "progress",
         "child_process",
@@ -68,16 +70,17 @@ INSIDE: dict[str, str] = {
     """,
     "learn": """
         data timing tracker
-        < models rollout
+        < models rollout teacher
         < checkpoint environments
         < trainer
         < imitation search
         < policy
         < evaluation
-        < a2c
+        < source
+        < a2c dagger ppo
     """,
     "shop": """
-        fingerprints product records
+        damage fingerprints product records
         < goals search synthetic
         < catalog rewards splits
         < build navigation

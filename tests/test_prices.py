@@ -5,8 +5,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from price_texts import CELLS, PRICE_TEXTS
 
-from errands.prices import BadPrice, Money, money, number_money, prices_of
+from errands.currencies import CODES, SIGNS, Habits, habits_of
+from errands.prices import (
+    BadPrice,
+    Money,
+    currency_in,
+    money,
+    number_money,
+    prices_of,
+    usual_decimal,
+)
 
 
 @pytest.mark.parametrize(
@@ -134,3 +144,76 @@ def test_a_price_without_its_currency() -> None:
 )  # fmt: skip
 def test_a_machines_number_has_a_decimal_point(said: str, price: float | None) -> None:
     assert number_money(said, "eur").prices == (() if price is None else (price,))
+
+
+@pytest.mark.parametrize(("said", "locale", "prices", "currency"), PRICE_TEXTS)
+def test_prices_of_the_world(
+    said: str, locale: str, prices: tuple[float, ...], currency: str
+) -> None:
+    assert money(said, habits_of(locale)) == Money(prices, currency)
+
+
+@pytest.mark.parametrize(("cell", "prices"), CELLS)
+def test_cells_of_the_world(cell: str, prices: tuple[float, ...] | None) -> None:
+    if prices is None:
+        with pytest.raises(BadPrice):
+            prices_of(cell)
+    else:
+        assert prices_of(cell) == prices
+
+
+def test_in_what_a_table_is_priced_can_be_said() -> None:
+    assert prices_of("50.700", currency="VND") == (50700.0,)
+    assert prices_of("1.299", currency="EUR") == (1299.0,)
+    assert prices_of("1.299", currency="KWD") == (1.3,)
+    assert prices_of("$1,299", currency="VND") == (1299.0,)
+    assert prices_of("1.299", ".", "EUR") == (1.3,)
+
+
+@pytest.mark.parametrize(
+    ("texts", "mark"),
+    [
+        (["1.299", "49,90"], ","),
+        (["1,299.00", "7"], "."),
+        (["12.50", "3.99", "0.5"], "."),
+        (["1.299"] * 5, ","),
+        (["1,299"] * 5, "."),
+        (["1.299"] * 4, ""),
+        (["1.50", "1,50"], ""),
+        (["12", "call us", ""], ""),
+        ([], ""),
+    ],
+)
+def test_many_prices_say_what_their_marks_are(texts: list[str], mark: str) -> None:
+    assert usual_decimal(texts) == mark
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "currency"),
+    [
+        ("50.700₫", "", "VND"), ("12,50", "", ""), ("129 kr", "nb-NO", "NOK"),
+        ("kr 129", "", "SEK"), ("$5 USD", "es-AR", "USD"), ("$5", "es-AR", "ARS"),
+        ("ALL 5", "", "ALL"), ("each 5", "", ""),
+    ],
+)  # fmt: skip
+def test_what_currency_a_text_names(text: str, locale: str, currency: str) -> None:
+    assert currency_in(text, habits_of(locale)) == currency
+
+
+@given(st.text(max_size=120), st.sampled_from(["", "de-DE", "es-CL", "en-US", "fr-CH"]))
+def test_any_text_has_money_or_none(text: str, locale: str) -> None:
+    found = money(text, habits_of(locale))
+    assert len(found.prices) <= 2
+    assert all(0 <= price < 1e9 for price in found.prices)
+    assert bool(found.prices) == bool(found.currency)
+
+
+def test_every_sign_is_read() -> None:
+    """Each stands for its first currency, before or behind a number, and for another by habit."""
+    for sign, codes in SIGNS.items():
+        for text in (f"{sign} 5", f"5 {sign}"):
+            assert money(text) == Money((5.0,), codes[0]), text
+            for code in codes:
+                assert money(text, Habits(code)) == Money((5.0,), code), text
+    for code in CODES:
+        assert money(f"{code} 5") == money(f"5 {code}") == Money((5.0,), code)

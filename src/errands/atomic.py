@@ -6,17 +6,25 @@ the end of a pipe whose other end dies with the builder.
 """
 
 import contextlib
+import ctypes
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from errands.errors import CatalogError
+from errands.home import real
 
 __all__ = ["atomic_directory", "atomic_files", "atomic_write", "cut_off_torn_line", "to_disk"]
+
+_HERE: Final = -100
+_EXCHANGE: Final = 2
+"""Of Linux's renameat2: names are relative to where the process is; both are to exist."""
 
 _WATCHER = """
 import shutil, signal, sys
@@ -31,22 +39,16 @@ for work in sys.argv[1:]:
 def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
     """Give an empty directory to fill; on success it becomes `out`."""
     _check_place(out, replace)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".building", dir=out.parent))
-    except OSError as failure:
-        raise CatalogError(f"{out} cannot be written ({failure.strerror}).") from None
+    work = _hidden(out, "building")
     with _watched(work):
         try:
-            work.chmod(0o755)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            work.mkdir(mode=0o755)
             yield work
             _settle(work)
             _check_place(out, replace)
             if out.exists():
-                old = work.with_name(work.name + ".old")
-                out.rename(old)
-                work.rename(out)
-                shutil.rmtree(old, ignore_errors=True)
+                _exchange(work, out)  # The old one goes as the work would have.
             else:
                 work.rename(out)
         except OSError as failure:
@@ -60,39 +62,54 @@ def atomic_directory(out: Path, *, replace: bool = False) -> Iterator[Path]:
 @contextlib.contextmanager
 def atomic_files(outs: Sequence[Path], *, replace: bool = False) -> Iterator[list[Path]]:
     """Give a path to write for each file; on success they become `outs`, one after the other."""
-    places = [out.resolve() for out in outs]
+    places = [real(out) for out in outs]
     for out, place in zip(outs, places, strict=True):
         _check_file(out, replace)
         if places.count(place) > 1:
             raise CatalogError(f"{out} was named for two files; name one for each.")
-    made: list[Path] = []
-    try:
-        for place in places:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            name = f".{place.name}."
-            made.append(Path(tempfile.mkdtemp(prefix=name, suffix=".writing", dir=place.parent)))
-        works = [work / place.name for work, place in zip(made, places, strict=True)]
-        with _watched(*made):
+    made = [_hidden(place, "writing") for place in places]
+    works = [work / place.name for work, place in zip(made, places, strict=True)]
+    unmade = list(outs)
+    with _watched(*made):
+        try:
+            for work, place in zip(made, places, strict=True):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                work.mkdir(mode=0o700)
+                del unmade[0]
             yield works
             for work, out, place in zip(works, outs, places, strict=True):
                 _settle(work.parent)
                 _check_file(out, replace)
                 work.rename(place)
-    except OSError as failure:
-        if failure.errno is None:
-            raise
-        unmade = outs[len(made)] if len(made) < len(outs) else " or ".join(map(str, outs))
-        raise CatalogError(f"{unmade} cannot be written ({failure.strerror}).") from failure
-    finally:
-        for work in made:
-            shutil.rmtree(work, ignore_errors=True)
+        except OSError as failure:
+            if failure.errno is None:
+                raise
+            named = unmade[0] if unmade else " or ".join(map(str, outs))
+            raise CatalogError(f"{named} cannot be written ({failure.strerror}).") from failure
+        finally:
+            for work in made:
+                shutil.rmtree(work, ignore_errors=True)
+
+
+def _hidden(out: Path, ending: str) -> Path:
+    """Beside a place, a name that is nobody else's. It is made once it is watched."""
+    return out.parent / f".{out.name}.{secrets.token_hex(6)}.{ending}"
 
 
 def atomic_write(path: Path, write: Callable[[Path], object]) -> None:
     """Let one small file be written under another name, and replace `path` when it is whole.
 
-    Raises `OSError` as it comes: what it means is known to the caller.
+    What is there and is no file (a pipe, a terminal, a device) is written to, and stays. Raises
+    `OSError` as it comes: what it means is known to the caller.
     """
+    path = real(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder, "work")
+            write(work)
+            with work.open("rb") as whole, path.open("wb") as sink:
+                shutil.copyfileobj(whole, sink)
+        return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     work = Path(name)
@@ -117,6 +134,21 @@ def cut_off_torn_line(handle: int) -> None:
         end = begin
     if end != size:
         os.ftruncate(handle, end)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Give each the other's name. Linux does it at once: at no moment has a name nothing."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        done = False  # Another system.
+    else:
+        done = not rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
+    if not done:  # Or another kind of disk.
+        aside = one.with_name(one.name + ".old")
+        other.rename(aside)
+        one.rename(other)
+        aside.rename(one)
 
 
 def _check_file(out: Path, replace: bool) -> None:

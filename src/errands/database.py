@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from errands.errors import ErrandsError
@@ -24,10 +24,18 @@ __all__ = [
     "import_psycopg",
     "is_url",
     "one_line",
+    "sqlite_application",
+    "take_lock",
     "without_password",
 ]
 
 _TRIES: Final = 5
+_LEAVING: Final = 3.0
+"""Seconds in which a server notices that the client who held a lock is gone."""
+_MAGIC: Final = b"SQLite format 3\0"
+_APPLICATION_AT: Final = 68
+_HEADER: Final = 100
+"""Bytes of the header of an SQLite file, and where in it the application's number is."""
 
 
 def is_url(place: str, what: str, expected: str, error: type[ErrandsError]) -> bool:
@@ -77,6 +85,20 @@ def connect_postgres(url: str, *, autocommit: bool = True, **settings: Any) -> "
     )
 
 
+def take_lock(connection: "psycopg.Connection", *key: int) -> bool:
+    """Take an advisory lock for as long as a connection lives; False where somebody else has it.
+
+    A client that has left, closed or killed, may hold it for another moment.
+    """
+    until = time.monotonic() + _LEAVING
+    statement = f"SELECT pg_try_advisory_lock({', '.join(['%s'] * len(key))})"
+    while connection.execute(cast(Any, statement), key).fetchone() != (True,):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def one_line(failure: Exception) -> str:
     """A server's message, which may have several lines, as part of a sentence."""
     return " ".join(str(failure).split()) or type(failure).__name__
@@ -94,6 +116,16 @@ def connect_sqlite(
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def sqlite_application(path: Path) -> int | None:
+    """What a file's header says it is a database of, without opening it as one, which would leave
+    files beside it; None where it is no database of SQLite's."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
+    if len(header) < _HEADER or not header.startswith(_MAGIC):
+        return None
+    return int.from_bytes(header[_APPLICATION_AT : _APPLICATION_AT + 4], "big")
 
 
 class ReadOnlyFile:

@@ -57,6 +57,21 @@ def test_before_and_after() -> None:
     assert "5 products" in environments_plot(measured(15))
 
 
+def test_cost_over_the_number_of_products(little: Catalog, tmp_path: Path) -> None:
+    words = [
+        *("bench", "all", "--data", little.path, "--out", "here", "--quick"),
+        *("--sizes", "60,300", "--only", "Built"),
+    ]
+    done = in_process(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "here" / "performance.md").read_text()
+    assert "|  | 60 | 300 | floor | aim |" in page
+    assert "| build (s) |" in page
+    assert "<svg" in (tmp_path / "here" / "sizes.svg").read_text()
+    in_process(*words, "--before", tmp_path / "here", cwd=tmp_path)
+    assert "products, before" in (tmp_path / "here" / "performance.md").read_text()
+
+
 def test_no_such_part(little: Catalog, tmp_path: Path) -> None:
     done = in_process("bench", "all", "--data", little.path, "--only", "Flying", cwd=tmp_path)
     assert done.returncode == 2

@@ -32,18 +32,37 @@ def test_the_page_is_served_once() -> None:
 
 
 def test_libraries_may_be_kept_and_files_may_not(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "a.css").write_text("x")
     policy = NetworkPolicy()
     policy.expect("", tmp_path)
     kept = policy.answer(request(LIBRARY), navigates=False)
-    file = policy.answer(request(f"{ORIGIN}/a.txt"), navigates=False)
-    absent = policy.answer(request(f"{ORIGIN}/b.txt"), navigates=False)
+    file = policy.answer(request(f"{ORIGIN}/a.css"), navigates=False)
+    absent = policy.answer(request(f"{ORIGIN}/b.css"), navigates=False)
     assert kept is not None
     assert file is not None
     assert absent is not None
     assert "immutable" in dict(kept.headers)["cache-control"]
     assert dict(file.headers)["cache-control"] == "no-store"
     assert absent.status == 404
+
+
+def test_answers_beside_a_template_cannot_be_asked_for(tmp_path: Path) -> None:
+    secret = "batch.csv BATCH.CSV batch.csv.gz batch.tsv labels.json x.jsonl x.parquet notes x.txt"
+    (tmp_path / ".hidden").mkdir()
+    for name in (*secret.split(), ".hidden/a.css", "a.css", "a.png", "a.js"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "looks.css").symlink_to(tmp_path / "batch.csv")
+    policy = NetworkPolicy()
+    policy.expect("", tmp_path)
+
+    def status(name: str) -> int:
+        answer = policy.answer(request(f"{ORIGIN}/{name}"), navigates=False)
+        assert answer is not None
+        return answer.status
+
+    hidden = (*secret.split(), ".hidden/a.css", "looks.css", "batch%2ecsv", "./batch.csv")
+    assert {status(name) for name in hidden} == {404}
+    assert {status(name) for name in ("a.css", "a.png", "a.js")} == {200}
 
 
 def test_all_else_is_refused_and_counted() -> None:

@@ -50,3 +50,19 @@ def test_every_filter(channels: int) -> None:
 def test_what_is_no_screenshot() -> None:
     with pytest.raises(BrowserError, match="not a PNG"):
         pixels(b"GIF89a")
+
+
+def test_a_picture_that_claims_to_be_huge_is_not_unpacked() -> None:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + bytes(4)
+
+    def png(width: int, height: int, data: bytes) -> bytes:
+        header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+        return (
+            b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data, 9))
+        )
+
+    with pytest.raises(BrowserError, match="more than 100,000,000 pixels"):
+        pixels(png(2**31, 2**31, b""))
+    with pytest.raises(BrowserError, match="cut off"):
+        pixels(png(2, 2, bytes(10_000_000)))

@@ -12,6 +12,7 @@ from errands.runs.runner import run
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 from errands.verify.hand_scores import HandFile, HandScore
+from errands.verify.verification import Material
 
 
 def errands(*arguments: object, cwd: Path, status: int = 0) -> str:
@@ -82,3 +83,56 @@ def test_scores_by_hand(place: Path) -> None:
 )
 def test_mistakes_are_one_sentence(place: Path, words: list[str], said: str) -> None:
     assert said in errands(*words, cwd=place, status=2)
+
+
+def hand_file(place: Path, name: str, judge: str, type_: float) -> Path:
+    """Scores of the first purchases of the run."""
+    with closing(open_run(place / "careful")) as store:
+        material = Material.read(store)
+    path = place / name
+    path.unlink(missing_ok=True)
+    with HandFile(path, material.info.id, judge) as file:
+        for one in [one for one in material.trajectories if one.purchase][:6]:
+            file.add(
+                HandScore(
+                    run=material.info.id, episode=one.number, type=type_,
+                    attributes=(True,) * len(one.goal.attributes),
+                    options=(True,) * len(one.goal.goal_options), price=True,
+                )
+            )  # fmt: skip
+    return path
+
+
+def test_two_judges_an_interval_and_an_export(place: Path) -> None:
+    ann = hand_file(place, "ann.jsonl", "ann", 1.0)
+    bob = hand_file(place, "bob.jsonl", "bob", 0.5)
+    hands = ["--hand", ann, "--hand", bob]
+    told = errands("careful", *hands, "--interval", "0.05", "--export", "judged.csv", cwd=place)
+    for word in ("ann and bob: 6 purchases", "kappa", "in all) for ±5 points", "ann 1, bob 0.5"):
+        assert word in told
+    assert (place / "judged.csv").read_text().startswith("run,episode,goal,wanted_asin")
+    held = json.loads(errands("careful", *hands, "--interval", "0.1", "--json", cwd=place))
+    assert held["judges"][0]["parts"]["type"]["same"]["mean"] == 0.0
+    assert held["needed"][0]["total"] > 0
+    again = errands("careful", *hands, "--export", "judged.csv", cwd=place, status=2)
+    assert "--force" in again
+    errands("careful", *hands, "--export", "judged.jsonl", cwd=place)
+    assert len((place / "judged.jsonl").read_text().splitlines()) == 6
+    told = errands("careful", "--interval", "0.05", cwd=place)
+    assert "381 judgements give ±5 points" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--judge", "ann"], "goes with --web"),
+        (["--web", "--judge", "../ann"], "letters, digits"),
+        (["--web", "--export", "x.csv"], "--web serves pages"),
+        (["--export", "x.csv"], "name their files with --hand"),
+        (["--interval", "5"], "half an interval"),
+        (["--web", "--interval", "5"], "half an interval"),
+        (["--web", "--hand", "a.jsonl", "--hand", "b.jsonl"], "one judge"),
+    ],
+)
+def test_mistakes_about_judges_are_one_sentence(place: Path, words: list[str], said: str) -> None:
+    assert said in errands("careful", *words, cwd=place, status=2)

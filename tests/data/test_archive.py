@@ -1,5 +1,6 @@
 """Archives, honest and hostile."""
 
+import gzip
 import io
 import random
 import stat
@@ -193,3 +194,18 @@ def test_a_plain_name_is_one_visible_path_part(name: str) -> None:
         assert Path("base", name).parent == Path("base")
         assert name not in (".", "..")
         assert "\0" not in name
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_that_claims_much_is_not_read(tmp_path: Path, kind: bytes) -> None:
+    info = tarfile.TarInfo("x")
+    info.type, info.size = kind, 3 << 30
+    packed = gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 21))
+    (tmp_path / "x.tar.gz").write_bytes(packed)
+    with pytest.raises(DataError, match="a header has more than 1,048,576 bytes"):
+        unpack_tasks(tmp_path / "x.tar.gz", tmp_path / "out")
+
+
+def test_long_names_are_read(tmp_path: Path) -> None:
+    files = {f"{'a' * 300}/{name}": body for name, body in GOOD.items()}
+    assert unpack_tasks(make_tar(tmp_path / "x.tar.gz", files), tmp_path / "out") == 2

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -18,15 +19,18 @@ if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_
     pytest.skip("pip install 'errands[train]' to train", allow_module_level=True)
 
 from errands.cli import app
-from errands.errors import DataError, SettingError
+from errands.errors import DataError, GoalError, SettingError
 from errands.experiments import config as experiment_config
 from errands.experiments import paper, scheduler
 from errands.experiments.config import FULL, QUICK, ExperimentConfig
+from errands.experiments.fresh import with_fresh_goals
 from errands.experiments.jobs import Demonstrate, Play, Search
 from errands.experiments.paper import EXPERIMENTS
 from errands.experiments.table import to_markdown
 from errands.learn.data.batch import TokenLimits
 from errands.learn.models.choice import ChoiceConfig
+from errands.runs.episode_source import open_source
+from errands.runs.protocol import find_protocol
 from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 
@@ -38,7 +42,8 @@ def tiny(little: Catalog) -> ExperimentConfig:
     def replace(config: object, **changes: object) -> object:
         return msgspec.structs.replace(config, **changes)  # type: ignore[type-var]
 
-    steps = {"total_timesteps": 64, "choice": SMALL}
+    small = ChoiceConfig(encoder="matching", width=8, layers=1, heads=2)
+    ppo = {"total_timesteps": 64, "num_envs": 4, "num_steps": 8, "choice": small}
     gru = ChoiceConfig(encoder="gru", width=8, hidden=8, word_attention=True)
     return msgspec.structs.replace(
         QUICK,
@@ -49,8 +54,11 @@ def tiny(little: Catalog) -> ExperimentConfig:
         pictures=replace(QUICK.pictures, epochs=1, width=4),
         search=replace(QUICK.search, epochs=1),
         imitation=replace(QUICK.imitation, epochs=1, choice=SMALL),
-        further=replace(QUICK.further, **steps),
-        scratch=replace(QUICK.scratch, **steps),
+        dagger=replace(
+            QUICK.dagger, num_iterations=1, num_envs=4, num_steps=24, looks=2, choice=small
+        ),
+        further=replace(QUICK.further, **ppo),
+        scratch=replace(QUICK.scratch, **ppo),
         rnn=replace(QUICK.rnn, total_timesteps=64, choice=gru),
     )
 
@@ -72,12 +80,15 @@ def done(tiny: ExperimentConfig, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_the_main_table_has_every_agent_over_its_seeds(done: Path, tiny: ExperimentConfig) -> None:
     table = EXPERIMENTS["table"].read(done, tiny)
     names = [row.name for row in table.rows]
-    assert names == ["rule", "IL", "RL", "IL+RL", "RNN", "choice oracle"]
+    assert names == [
+        *("rule", "careful", "shopper", "IL", "RL", "IL+RL", "RNN", "choice oracle"),
+    ]
     for row in table.rows:
-        assert len(row.scores) == (1 if row.name in ("rule", "choice oracle") else len(tiny.seeds))
+        is_script = row.name in ("rule", "careful", "shopper", "choice oracle")
+        assert len(row.scores) == (1 if is_script else len(tiny.seeds))
         assert all(len(line) == 6 for line in row.rewards)
         assert row.score.mean == pytest.approx(sum(row.scores) / len(row.scores))
-    assert [claim.says.split()[0] for claim in table.claims] == ["IL", "IL+RL", "choice"]
+    assert [claim.says.split()[0] for claim in table.claims] == ["IL", "IL+RL", "IL+RL", "choice"]
     oracle, rule = table.rows[-1], table.rows[0]
     assert (oracle.score.mean or 0) > (rule.score.mean or 0)
 
@@ -96,7 +107,7 @@ def test_models_saw_and_searched_as_planned(done: Path, tiny: ExperimentConfig) 
 
     assert about("il-1")["choice"]["pictures"] == 0  # type: ignore[index]
     assert about("il-seeing-1")["choice"]["pictures"] == 4  # type: ignore[index]
-    assert about("il-rl-1")["seed"] == 1
+    assert about("dagger-ppo-1")["seed"] == 1
     assert about("rnn-1")["choice"]["encoder"] == "gru"  # type: ignore[index]
     store = open_run(str(done / "run-il-1"))
     try:
@@ -208,10 +219,28 @@ def test_the_command(done: Path, tiny: ExperimentConfig, monkeypatch: pytest.Mon
     told = CliRunner().invoke(app, ["experiment", "table", *arguments, "--json", "--check"])
     found = json.loads(told.stdout)
     assert told.exit_code == (0 if found["holds"] else 1)
-    assert set(found["work"]) >= {"il-1", "run-rule"}
+    assert set(found["work"]) >= {"dagger-1", "run-rule"}
     said = CliRunner().invoke(app, ["experiment", "table", *arguments]).output
-    assert re.search(r"^(not )?shown: IL is above rule in score", said, re.M)
+    assert re.search(r"^(not )?shown: IL is above shopper in score", said, re.M)
     assert "hidden size 8" in said
+
+
+def test_fresh_goals_share_nothing(little: Catalog, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(QUICK, catalog=str(little.path), difficulty="paper", goals=40)
+    ready = with_fresh_goals(tmp_path, config)
+    assert with_fresh_goals(tmp_path, config) == ready
+    with (
+        closing(open_source(find_protocol(ready.test))) as tested,
+        closing(open_source(find_protocol(ready.train))) as trained,
+    ):
+        assert len(tested.keys) == 40
+        assert len(trained.keys) > 300
+        assert not {*tested.clusters} & {*trained.clusters}
+    assert with_fresh_goals(tmp_path, QUICK) is QUICK
+    with pytest.raises(SettingError, match="no table of the difficulty 'hard'"):
+        with_fresh_goals(tmp_path, msgspec.structs.replace(config, difficulty="hard"))
+    with pytest.raises(GoalError, match="were asked for"):
+        with_fresh_goals(tmp_path / "n", msgspec.structs.replace(config, goals=len(little)))
 
 
 def test_too_few_goals_are_refused_before_anything_is_done(little: Catalog, tmp_path: Path) -> None:

@@ -86,9 +86,7 @@ def served(decisions: Path, mined: Candidates | None = None) -> Iterator[Served]
     with Decisions(decisions) as held, listen("127.0.0.1", 0) as listening:
         review = Review(mined or candidates(), held)
         started = threading.Event()
-        server = Server(
-            [mining_site(review)], AuthMiddleware(own=True), ServerLimits(), started.set
-        )
+        server = Server([mining_site(review)], AuthMiddleware(), ServerLimits(), started.set)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

@@ -71,12 +71,19 @@ def read(place: Path) -> Material:
 
 
 @contextlib.contextmanager
-def scoring_served(material: Material, file: Path, count: int = 4) -> Iterator[Desk]:
+def scoring_served(
+    material: Material,
+    file: Path,
+    count: int = 4,
+    judge: str = "",
+    interval: float | None = None,
+) -> Iterator[Desk]:
     """Serve as `errands verify-reward --web` does, but for the process."""
     started = threading.Event()
-    with HandFile(file, material.info.id) as held, listen("127.0.0.1", 0) as listening:
-        desk = ScoringSite(material, sample(material, count, 0), held, "synonym")
-        server = Server([desk.part()], AuthMiddleware(own=True), ServerLimits(), started.set)
+    with HandFile(file, material.info.id, judge) as held, listen("127.0.0.1", 0) as listening:
+        chosen = sample(material, count, 0)
+        desk = ScoringSite(material, chosen, held, "synonym", judge, interval)
+        server = Server([desk.part()], AuthMiddleware(), ServerLimits(), started.set)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         assert started.wait(60)

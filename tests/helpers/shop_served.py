@@ -21,6 +21,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.web.core.application import AppPart
 from errands.web.core.auth import AuthMiddleware
+from errands.web.core.clients import TrustedProxies
 from errands.web.core.limits import ServerLimits, listen
 from errands.web.core.server import Server
 from errands.web.crowd.application import housekeeping, open_crowd_site
@@ -120,6 +121,8 @@ def shop_served(
     has_crowd: bool = True,
     more: Sequence[AppPart] = (),
     paid: bool = True,
+    proxies: TrustedProxies | None = None,
+    **bounds: Any,
 ) -> Iterator[Shop]:
     """Run the website as `errands serve` does, but for the process; `more` parts come first;
     `paid`: an administrator has opened writing and shopping."""
@@ -127,7 +130,8 @@ def shop_served(
         database = stack.enter_context(open_database(str(store)))
         setting = open_shop(catalog, goals, SiteConfig(seed, attrs))
         steps = open_log(setting, database)
-        shoppers = Visitors(setting, steps, seed=seed, most=most, unfinished=visitors)
+        limits = ServerLimits(sessions=most, visitors=visitors, **bounds)
+        shoppers = Visitors(setting, steps, seed=seed, limits=limits)
         shown = (setting, shoppers) if has_site else ()
         office, _ = open_crowd_site(database, "demo", PASSWORD, *shown)
         if paid:
@@ -136,7 +140,8 @@ def shop_served(
         if has_site:
             parts.append(shop_site(ShopSite(setting, shoppers)))
         started = threading.Event()
-        server = Server(parts, AuthMiddleware(token, public=True), ServerLimits(), started.set)
+        auth = AuthMiddleware(token, public=True)
+        server = Server(parts, auth, limits, started.set, proxies=proxies)
         listening = stack.enter_context(listen("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

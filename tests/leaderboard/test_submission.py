@@ -73,6 +73,9 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "no day": ({"started": "9999-99-99T99:99:99Z"}, "not a time in UTC"),
     "long versions": ({"versions": {"errands": "1" * 200}}, "versions are too long"),
     "many remarks": ({"remarks": ["a"] * 51}, "too long"),
+    "half a letter in the protocol": ({"protocol": {"id": "\ud800"}}, "not Unicode"),
+    "a number that nobody can store": ({"protocol": {"identity": {"n": 10**30}}}, "64 bits"),
+    "half a letter as a kind": ({"kind": "\ud800"}, "surrogates not allowed"),
     "a large protocol": ({"protocol": {"id": "x" * 30_000}}, "longer than 20000"),
 }
 
@@ -94,6 +97,7 @@ CARDS: dict[str, tuple[dict[str, Any], str]] = {
     "an address with a quote": ({"url": 'https://x/"onload=1'}, "not a web address"),
     "writing turned around": ({"name": "good\u202ebad"}, "cannot be printed"),
     "cost below 0": ({"cost": -1}, "out of range"),
+    "half a letter in the settings": ({"settings": {"\ud800": 1}}, "not Unicode"),
     "large settings": ({"settings": {"a": "x" * 30_000}}, "longer than 20000"),
 }
 

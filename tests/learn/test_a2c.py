@@ -24,7 +24,7 @@ from errands.learn.a2c import (
     train_rl,
 )
 from errands.learn.checkpoint import read_info
-from errands.learn.data.batch import TokenLimits
+from errands.learn.data.batch import TextReader, TokenLimits
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures, products
 from errands.learn.environments import TrainingEnv
@@ -451,7 +451,9 @@ def test_a_best_that_begins_late_sees_pictures(little: Catalog, tmp_path: Path) 
         options=TrainingOptions(resume=True),
         evaluation=_eval_config(little),
     )
-    kept = open_policy(str(tmp_path / "rl" / "best")).pictures
+    reader = open_policy(str(tmp_path / "rl" / "best")).reader
+    assert isinstance(reader, TextReader)
+    kept = reader.pictures
     assert kept is not None
     assert kept.equals(table)
 

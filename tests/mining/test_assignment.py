@@ -61,17 +61,47 @@ def test_an_instruction_in_the_words_of_synthetic_goals() -> None:
         "lead free",
         "easy clean",
     ]
-    assert (
-        entry["instruction"] == "Find me lead free, easy clean mugs with wide handle for dry skin"
+    assert entry["instruction"] == "Find me lead free mugs with wide handle for dry skin"
+    # What a product is, nobody asks for; and nobody asks for everything.
+    assert entry["instruction_attributes"] == ["lead free", "wide handle", "dry skin"]
+
+
+def test_an_instruction_says_it_as_the_product_does() -> None:
+    given = AttributeAssignment(
+        {**USES, "star rated": "which is", "handmade nepal": "which is"}, most=9
     )
-    # What a product is, nobody asks for.
-    assert entry["instruction_attributes"] == ["lead free", "easy clean", "wide handle", "dry skin"]
+    entry = given.entry(
+        _record("A", "5 Star Rated", "Easy to clean", "Lead-free", "Handmade in Nepal")
+    )
+    assert (
+        entry["instruction"]
+        == "Find me 5 star rated, easy to clean, lead-free, handmade in nepal mugs"
+    )
+    assert entry["instruction_attributes"] == [
+        "star rated",
+        "easy clean",
+        "lead free",
+        "handmade nepal",
+    ]
+
+
+def test_nobody_asks_for_what_the_kind_says_or_for_half_of_two_things() -> None:
+    uses = {"coffee mug": "has", "dust air": "has", "dry skin": "good for", "dry hair": "good for"}
+    given = AttributeAssignment(uses, least=1)
+    said = given.entry(_record("A", "Coffee mug", "Filters dust and air", "dry skin", "dry hair"))
+    # "mugs" is the kind, dust and air are two things, and dry was asked for.
+    assert said["instruction_attributes"] == ["dry skin"]
+    assert said["attributes"] == ["coffee mug", "dust air", "dry skin", "dry hair"]
+    said = given.entry(_record("B", "Mug", "dust and air", "a dust-air filter"))
+    assert said["instruction"] == "Find me mugs with dust-air"
 
 
 def test_too_little_and_too_much_to_ask_for() -> None:
     one = _record("A", "Coffee mug, easy to clean")
     assert AttributeAssignment(USES).entry(one) == {"attributes": ["coffee mug", "easy clean"]}
-    assert AttributeAssignment(USES, least=1).entry(one)["instruction"] == "Find me easy clean mugs"
+    assert (
+        AttributeAssignment(USES, least=1).entry(one)["instruction"] == "Find me easy to clean mugs"
+    )
     rich = _record("A", "Easy to clean, lead free, wide handle, dry skin")
     assert AttributeAssignment(USES, most=2).entry(rich)["instruction_attributes"] == [
         "easy clean",
@@ -105,7 +135,7 @@ def test_the_file_builds_a_catalogue(tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path / "shop")
     goals = catalog.goals("synthetic")
     assert len(goals) == 1
-    assert goals[0].instruction_text.startswith("Find me easy clean, lead free mugs")
+    assert goals[0].instruction_text.startswith("Find me easy to clean, lead free mugs")
     assert catalog["A"].attributes == ("easy clean", "lead free")
     assert catalog["B"].attributes == ()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from errands.mining.column_map import ColumnMap, guessed
 from errands.mining.product_file import MOST_CHOICES, MOST_VALUES, PICTURE, ProductFile, item_of
+from errands.mining.table.column_map import ColumnMap, guessed
 from errands.shop.product import parse_product
 
 
@@ -202,9 +202,9 @@ def test_categories() -> None:
         "Home › Mugs",
     )
     item, _ = _item({"breadcrumb": "Home > Mugs"})
-    assert (item["category"], item["query"]) == ("all", "mugs")
+    assert (item["category"], item["query"]) == ("Mugs", "mugs")
     item, _ = _item({"category": "Kitchen"})
-    assert (item["query"], item["product_category"]) == ("kitchen", "Kitchen › Kitchen")
+    assert (item["query"], item["product_category"]) == ("mugs", "Kitchen › mugs")
 
 
 def test_every_item_is_a_product_of_the_shop(tmp_path: Path) -> None:
@@ -237,3 +237,42 @@ def test_every_item_is_a_product_of_the_shop(tmp_path: Path) -> None:
     for item in made:
         assert parse_product(item, None).title
         json.dumps(item, ensure_ascii=False).encode()
+
+
+def test_a_product_has_only_so_many_rows(tmp_path: Path) -> None:
+    rows = [{"id": "a", "title": "Mug", "color": f"c{n % 3}", "price": "1"} for n in range(2_100)]
+    file = _file(tmp_path, rows)
+    (mug,) = file.items()
+    assert len(mug["customization_options"]["color"]) == 3
+    assert file.taken.rows == 2_100
+    assert file.taken.variants == 1_999
+    assert file.taken.dropped == {"more than 2,000 rows of one product": 100}
+
+
+def test_a_map_that_names_the_kind_is_obeyed(tmp_path: Path) -> None:
+    rows = [{"title": "Tin mug", "sort": "Camping Gear"}]
+    given = ColumnMap(columns={"query": ("sort",)})
+    assert next(_file(tmp_path, rows, given).items())["query"] == "camping gear"
+
+
+def test_a_kind_that_a_product_does_not_say_is_put_where_a_search_finds_it() -> None:
+    item, remarks = _item({"title": "Moon Cycle", "category": "Womens", "tags": "new, Shirts"})
+    assert item["query"] == "shirts"
+    assert item["full_description"] == "Shirts"
+    assert "kind that its texts do not say: put below the description" in remarks
+
+
+def test_paths_inside_values_in_a_map(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '[{"title": "Mug", "media": [{"src": "https://a.example/1.jpg"}], "cost": {"net": "3.50"},'
+        ' "skus": [{"colour": "red"}, {"colour": "blue"}]}]'
+    )
+    given = ColumnMap(
+        columns={"images": ("media[].src",), "price": ("cost.net",)},
+        options={"color": "skus[].colour"},
+    )
+    (mug,) = ProductFile(path, given).items()
+    assert [one["value"] for one in mug["customization_options"]["color"]] == ["red", "blue"]
+    assert mug["images"] == ["https://a.example/1.jpg"]
+    assert mug["pricing"] == "$3.50"

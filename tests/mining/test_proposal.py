@@ -10,6 +10,11 @@ AROUND = Surroundings(
     brands=frozenset({"skalane"}),
     voices={"secret formula": 0.9, "solid wood": 0.3},
     longer={"vinyl acetate": "ethylene vinyl acetate"},
+    crossing={"sleeve striped": "full sleeve"},
+    makers=frozenset({"united blue"}),
+    labels=frozenset({"style code"}),
+    labelled=frozenset({"fabric cotton"}),
+    everywhere=frozenset({"free spirit"}),
 )
 
 
@@ -55,6 +60,13 @@ def test_uses(phrase: str, use: str) -> None:
         ("skin feels", "a piece of a sentence: feels"),
         ("secret formula", "only one brand says it"),
         ("vinyl acetate", "part of a longer phrase: ethylene vinyl acetate"),
+        ("sleeve striped", "goes on from another phrase"),
+        ("united blue", "the name of a brand"),
+        ("style code", "what a specification is called"),
+        ("fabric cotton", "what a specification is called, and what it says"),
+        ("free spirit", "nearly all products say it"),
+        ("embroidered women", "a piece of a title"),
+        ("modern rustic", "two adjectives of something"),
     ],
 )
 def test_reasons_to_drop(phrase: str, reason: str) -> None:
@@ -90,3 +102,42 @@ def test_every_candidate_has_a_use_and_a_reason(mined: Candidates) -> None:
     proposed = {one.proposal.use for one in mined.candidates}
     assert proposed == {*USES, DROP}
     assert all(one.proposal.reason for one in mined.candidates)
+
+
+def test_what_specifications_and_brands_tell() -> None:
+    records = [
+        {
+            "name": f"Zor top {n}",
+            "query": "tops",
+            "brand": "Zor by Hill",
+            "small_description": [f"Style Code: Z{n}", "Fabric: cotton lycra", "Easy to clean: just"
+                                  " wipe it with a damp cloth and leave it to dry for an hour"],
+        }
+        for n in range(5)
+    ]  # fmt: skip
+    around = Surroundings.of(records, [[]] * 5, {})
+    assert around.labels == {"style code", "fabric"}
+    assert "fabric cotton" in around.labelled
+    # A heading of a sentence is worth asking for.
+    assert "easy clean" not in around.labels
+    assert "zor hill" in around.makers
+
+
+def test_a_phrase_that_takes_a_word_each_of_two_others() -> None:
+    texts = [[("full", "sleeve", "striped", "top")]] * 3 + [[("full", "sleeve")]] * 9
+    where = {"full sleeve": list(range(12)), "sleeve striped": [0, 1, 2]}
+    around = Surroundings.of([{"name": "x"}] * 12, texts, where)
+    assert around.crossing == {"sleeve striped": "full sleeve"}
+
+
+def test_what_nearly_all_say_tells_nothing_in_a_shop_of_some_size() -> None:
+    records = [{"name": f"x {n}"} for n in range(50)]
+    where = {"soft touch": list(range(30)), "dry hair": list(range(10))}
+    assert Surroundings.of(records, [[]] * 50, where).everywhere == {"soft touch"}
+    assert Surroundings.of(records[:30], [[]] * 30, where).everywhere == frozenset()
+
+
+def test_what_people_hardly_say_has_a_rank() -> None:
+    assert propose("rubber sole", AROUND).rank == 0
+    assert propose("muted gold", AROUND).rank == 1
+    assert propose("zorblat mode", AROUND).rank == 2

@@ -102,7 +102,7 @@ def test_the_command_can_be_anothers(careful: MemoryStore) -> None:
 
 
 def test_the_command_repeats_the_run_and_says_what_departs() -> None:
-    plain = run_info("shop", "rule", 3)
+    plain = msgspec.structs.replace(run_info("shop", "rule", 3), observations="hash")
     protocol = {**plain.protocol, "id": "shop-demo", "episodes": 200, "max_steps": 100, "seed": 0}
     same = msgspec.structs.replace(plain, protocol=protocol)
     assert command_of(same) == "errands run shop-demo --agent rule"

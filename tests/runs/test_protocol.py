@@ -69,6 +69,8 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("[a\n", "not TOML"),
+        ("a = " + "[" * 5_000, "not TOML"),
+        ("a = " + "9" * 5_000, "not TOML"),
         ("", "has no protocol"),
         ("x = 1\n", "stands outside"),
         ('[a]\nversion = 1\nhalf = "shop"\n', "data"),

@@ -136,6 +136,7 @@ def test_prices_of_a_file_are_those_that_count(little: Catalog, tmp_path: Path) 
         ("[]", "does not have the expected form"),
         ('{"goals": [], "prices": {}}', "has no goals"),
         ('{"goals": [{}], "prices": {}}', "does not have the expected form"),
+        ('{"goals": [], "prices": "\\ud800"}', "does not have the expected form"),
         (
             json.dumps({"goals": [msgspec.to_builtins(GOAL)], "prices": {}}),
             "wants product B1, which this catalogue does not have",

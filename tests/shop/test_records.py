@@ -42,7 +42,7 @@ def test_an_unfinished_writer_leaves_no_list(tmp_path: Path) -> None:
 
 def test_arrays_are_mapped_read_only(tmp_path: Path) -> None:
     write_array(tmp_path / "a.npy", np.arange(5, dtype=np.uint32))
-    mapped = map_array(tmp_path / "a.npy")
+    mapped = map_array(tmp_path / "a.npy", np.uint32)
     assert type(mapped) is np.ndarray
     assert mapped.tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="read-only"):

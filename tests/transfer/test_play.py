@@ -18,6 +18,7 @@ from made_up_shops import GOODS, MadeUpShop, run_transfer
 
 from errands.errors import DataError, GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog
+from errands.transfer.environment import LiveShopEnv
 from errands.transfer.fetch.cassette import Recorder, Replayer
 from errands.transfer.fetch.fetcher import FetchedPage, FetchError, PageRequest
 from errands.transfer.fetch.saved_pages import SavedPages
@@ -25,6 +26,7 @@ from errands.transfer.goals import TransferGoal, catalog_goals, instruction_goal
 from errands.transfer.journal import StepLine, TransferJournal, read_run
 from errands.transfer.play import default_file
 from errands.transfer.sites.site import SiteReader, site_named
+from errands.transfer.tables import rows_of
 
 SEARCH = "https://shop.example/search?q={query}&page={page}"
 SITES = ("amazon", "ebay", "schema.org")
@@ -242,6 +244,7 @@ def test_goals_of_a_catalogue(little: Catalog, tmp_path: Path) -> None:
         ("a.toml", "[[errand]]\ninstruction='x'\ncolour='red'", "colour"),
         ("a.toml", "errand = 3", "expected form"),
         ("a.toml", "[[", "not TOML"),
+        ("a.toml", "errand = " + "9" * 5_000, "not TOML"),
         ("a.toml", "errand = " + "[" * 5_000, "nests too deeply"),
         ("a.json", '{"goals": ' + "[" * 50_000, "goal file"),
         ("a.toml", "", "no goals"),
@@ -452,3 +455,104 @@ def test_over_the_saved_real_pages(
     assert played.end.error == ""
     if agent == "rule":
         assert [step.page for step in played.steps] == ["search", "results", "item", "done"]
+
+
+UNREAD = {
+    "search": "<h1>150,000+ results for shoes</h1><ul><li class='new-card'>Red shoe</li></ul>",
+    "item": "<meta property='og:type' content='product'><main id='new-item'>Red shoe</main>",
+}
+"""Pages of layouts that nobody knows."""
+
+
+@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize("kind", sorted(UNREAD))
+def test_a_page_that_is_not_understood_is_an_error_and_no_score(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    shop = MadeUpShop(name)
+
+    def fetch(request: PageRequest) -> FetchedPage:
+        page = shop(request)
+        if request.kind == kind:
+            return FetchedPage(request.url, 200, UNREAD[kind])
+        return page
+
+    wanted = read_goals(_toml(tmp_path))
+    run, ended = run_transfer(wanted, _site(name), fetch, "rule", out=tmp_path / "run.jsonl")
+    assert ended == ""
+    played = run.episodes[0]
+    assert played.end is not None
+    assert (played.end.status, played.end.owner) == ("error", "page")
+    said = "150,000 results" if kind == "search" else "it says that it is a product"
+    assert said in played.end.error
+    assert played.score is None
+    (row,) = rows_of([run])
+    assert (row.episodes, row.errors, row.score) == (0, 1, None)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_a_shop_that_honestly_has_nothing_is_wandered_through(name: str, tmp_path: Path) -> None:
+    def fetch(request: PageRequest) -> FetchedPage:
+        return FetchedPage(request.url, 200, "<h1>No results for shoes</h1>")
+
+    wanted = read_goals(_toml(tmp_path))
+    run, _ = run_transfer(
+        wanted, _site(name), fetch, "rule", out=tmp_path / "run.jsonl", max_steps=4
+    )
+    played = run.episodes[0]
+    assert played.end is not None
+    assert (played.end.status, played.end.owner) == ("truncated", "")
+    assert played.score is not None
+    assert played.score.total == 0.0
+
+
+def test_results_that_end_behind_the_first_page_are_no_error(tmp_path: Path) -> None:
+    """The last page of a count that is larger than what there is."""
+
+    def fetch(request: PageRequest) -> FetchedPage:
+        shop = MadeUpShop("ebay")
+        page = shop(request)
+        if "_pgn=2" in request.url:
+            return FetchedPage(request.url, 200, "<h1>150 results for shoes</h1>")
+        return page
+
+    env = LiveShopEnv(["a red shoe"], _site("ebay"), fetch)
+    env.reset()
+    env.step("search[shoe]")
+    *_, info = env.step("click[next >]")
+    assert not info.get("error")
+
+
+def test_what_contradicts_itself_is_in_the_record(tmp_path: Path) -> None:
+    shop = MadeUpShop("schema.org")
+
+    def fetch(request: PageRequest) -> FetchedPage:
+        page = shop(request)
+        shown = '<h1>x</h1><b class="price">$3.00</b>'
+        return FetchedPage(request.url, 200, page.body + shown * (request.kind == "item"))
+
+    wanted = [instruction_goal(INSTRUCTION)]
+    run, _ = run_transfer(wanted, _site("schema.org"), fetch, "rule", out=tmp_path / "run.jsonl")
+    played = run.episodes[0]
+    assert played.end is not None
+    assert any("price: 20 USD in its data, 3 USD where it is shown" in n for n in played.end.notes)
+    assert played.purchase is not None
+    assert played.purchase.product.doubts
+
+
+def _toml(folder: Path) -> Path:
+    path = folder / "goals.toml"
+    path.write_text(
+        '[[errand]]\ninstruction = "a red trail runner"\nattributes = ["non slip"]\nprice = 40.0\n'
+    )
+    return path
+
+
+def test_saved_items_are_found_by_their_queries(tmp_path: Path) -> None:
+    for number in (1, 2):
+        link = f"https://shop.example/Product.aspx?Item=N82E{number}"
+        page = f'<link rel="canonical" href="{link}"><meta property="og:type" content="product">'
+        (tmp_path / f"{number}.html").write_text(f"{page}<h1>Lamp {number}</h1>")
+    pages = SavedPages(tmp_path, site_named("schema.org"))
+    asked = "https://shop.example/Product.aspx?Item=N82E2&cm_re=x"
+    assert "Lamp 2" in pages(PageRequest("item", asked)).body

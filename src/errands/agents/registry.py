@@ -119,8 +119,8 @@ _KINDS: Final = (
             extra="train",
         )
         for name, summary in (
-            ("il", "a choice model trained by imitation (errands train choice)"),
-            ("rl", "a choice model trained by reinforcement (errands train rl)"),
+            ("il", "a choice model trained by imitation (errands train choice, dagger)"),
+            ("rl", "a choice model trained by reinforcement (errands train rl, ppo)"),
             ("rnn", "a choice model with a recurrent encoder"),
         )
     ),

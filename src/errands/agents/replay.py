@@ -91,7 +91,7 @@ def read_script(data: bytes, place: str) -> Script:
     for number, line in enumerate(lines, 1):
         try:
             read = msgspec.json.decode(line.encode(), type=_ScriptLine)
-        except msgspec.DecodeError as failure:
+        except (msgspec.DecodeError, RecursionError) as failure:
             raise DataError(
                 f"Line {number} of {place} has no actions ({failure}); expected"
                 ' {"key": "goal 17", "actions": [...]}.'

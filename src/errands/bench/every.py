@@ -7,10 +7,12 @@ was. The figures of an earlier time, given as `before`, stand beside today's.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from errands import __version__
+from errands.bench import scale
 from errands.bench.figure import Figure, machine, number
 from errands.browser import chromium
 from errands.errors import ErrandsError, SettingError
@@ -25,7 +27,10 @@ __all__ = [
     "markdown",
     "new_measured",
     "read_measured",
+    "sizes_plot",
 ]
+
+_BUILT: Final = "Built from files: "
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -56,16 +61,32 @@ def bench_all(
     catalog: str,
     full: str | None = None,
     people: Path | None = None,
+    sizes: Sequence[int] = (),
+    work: Path = Path("bench"),
     only: Sequence[str] = (),
     quick: bool = False,
 ) -> Iterator[Part]:
     """Every part that is not done yet. `full` is a catalogue of the full size, if there is one;
-    `only` are beginnings of titles."""
+    catalogues of `sizes` are built in `work`; `only` are beginnings of titles."""
     parts = list(_parts(catalog, full, people, quick=quick))
+    for size in sizes:
+        part = Part(f"{_BUILT}{size:,} products", f"errands bench scale --sizes {size}")
+        parts.append((part, partial(_built, size, work)))
     for wanted in only:
         if not any(part.title.lower().startswith(wanted.lower()) for part, _ in parts):
             known = ", ".join(dict.fromkeys(part.title.partition(":")[0] for part, _ in parts))
             raise SettingError(f"--only {wanted!r}: there is no such part; expected {known}.")
+    if people is not None:
+        from errands.bench.search import people_queries
+
+        people_queries(people)
+    # Only now, as what is wrong is told at once.
+    return _measured(parts, done, only)
+
+
+def _measured(
+    parts: Sequence[tuple[Part, Bench]], done: Sequence[Part], only: Sequence[str]
+) -> Iterator[Part]:
     for part, bench in parts:
         if only and not part.title.lower().startswith(tuple(each.lower() for each in only)):
             continue
@@ -101,7 +122,7 @@ def _parts(
         )
         yield (
             Part(f"Searching: {_name(data)}", f"errands bench search --data {data}"),
-            partial(bench_search, data, queries=100 if quick else 3400, people=people),
+            partial(bench_search, data, queries=100 if quick else 4300, people=people),
         )
         for threads in (1, 2):
             on = "" if threads == 1 else f", {threads} threads"
@@ -115,8 +136,8 @@ def _parts(
     has_browser = chromium.find() is not None
     drivers = ("dom", "browser") if has_browser else ("dom",)
     yield (
-        Part("Form pages", "errands bench turk --data turk-demo"),
-        partial(bench_turk, "turk-demo", instances=1 if quick else 5, drivers=drivers),
+        Part("Form pages", "errands bench turk --data demo"),
+        partial(bench_turk, "demo", instances=1 if quick else 5, drivers=drivers),
     )
     yield (
         Part("Pixels", f"errands bench pixels --data {catalog}"),
@@ -126,11 +147,12 @@ def _parts(
         Part("Runs", f"errands bench runs --data {catalog}"),
         partial(bench_runs, catalog, episodes=200 if quick else 12_000),
     )
-    for transport in ("websocket", "batch"):
+    for transport, processes in (("websocket", 0), ("batch", 2)):
+        command = f"errands bench serve --transport {transport} --processes {processes}"
         yield (
-            Part(f"Serving ({transport})", f"errands bench serve --transport {transport}"),
+            Part(f"Serving ({transport})", command),
             partial(
-                bench_serve, catalog, transport=transport,
+                bench_serve, catalog, transport=transport, processes=processes,
                 sessions=64 if quick else 2000, seconds=1.0 if quick else 20.0, at_once=64,
             ),
         )  # fmt: skip
@@ -144,6 +166,11 @@ def _vectors(data: str, sizes: Sequence[int], steps: int, threads: int) -> Itera
     return bench_vector(unremembered, sizes=sizes, steps=steps, threads=threads)
 
 
+def _built(size: int, work: Path) -> Iterator[Figure]:
+    for point in scale.bench_scale(work, [size]):
+        yield from point.figures
+
+
 def _name(data: str) -> str:
     return f"{len(Catalog.open(data)):,} products"
 
@@ -155,7 +182,7 @@ def read_measured(path: Path) -> Measured:
         return msgspec.json.decode(path.read_bytes(), type=Measured)
     except OSError as failure:
         raise SettingError(f"{path} cannot be read ({failure.strerror}).") from None
-    except msgspec.DecodeError as failure:
+    except (msgspec.DecodeError, RecursionError) as failure:
         raise SettingError(
             f"{path} holds no figures ({failure}); expected what `errands bench all` wrote."
         ) from None
@@ -177,6 +204,8 @@ def markdown(measured: Measured, before: Measured | None = None) -> str:
         lines.append(f"*Before* is Errands {before.version} on {before.machine}.")
     columns = ["figure", *(["before"] if before else []), "now", "floor", "aim", "reaches"]
     for part in measured.parts:
+        if part.title.startswith(_BUILT) and part.figures:
+            continue
         lines += ["", f"## {part.title}", "", f"`{part.command}`", ""]
         if part.without:
             lines.append(f"Not measured: {part.without}")
@@ -189,11 +218,30 @@ def markdown(measured: Measured, before: Measured | None = None) -> str:
                 cells.append("" if was is None else number(was.value))
             bounds = ("" if each is None else f"{each:,g}" for each in (figure.floor, figure.aim))
             lines.append(_row([*cells, number(figure.value), *bounds, figure.verdict]))
+    for title, points in (("", _points(measured)), (", before", _points(before))):
+        if points:
+            lines += ["", f"## {_BUILT}by number of products{title}", "", "`errands bench scale`"]
+            lines += ["", scale.markdown(points).rstrip()]
     return "\n".join([*lines, ""])
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _points(measured: Measured | None) -> list[scale.Point]:
+    """The sizes that were built from files."""
+    return [
+        scale.Point(int(part.title.removeprefix(_BUILT).split()[0].replace(",", "")), part.figures)
+        for part in (measured.parts if measured else ())
+        if part.title.startswith(_BUILT) and part.figures
+    ]
+
+
+def sizes_plot(measured: Measured) -> str:
+    """Cost over the number of products; empty if no size was built."""
+    points = _points(measured)
+    return scale.plot(points) if points else ""
 
 
 def environments_plot(measured: Measured) -> str:

@@ -137,7 +137,7 @@ class HttpLink(Link):
             path, body = "/v1/sessions", call
         data = encode_json(body)
         head = (
-            f"POST {path} HTTP/1.1\r\nhost: bench\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: localhost\r\n"
             f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
         )
         self.write(head.encode() + data, then)
@@ -151,7 +151,7 @@ class SocketLink(Link):
 
     def shake_hands(self, then: Then) -> None:
         self.write(
-            b"GET /v1/socket HTTP/1.1\r\nHost: bench\r\nUpgrade: websocket\r\n"
+            b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
             b"Connection: Upgrade\r\nSec-WebSocket-Key: ZXJyYW5kcyBiZW5jaCBrZQ==\r\n"
             b"Sec-WebSocket-Version: 13\r\n\r\n",
             then,
@@ -257,7 +257,8 @@ class Load:
             link.shake_hands(upgrade.set_result)
             head = await upgrade
             if b" 101 " not in head:
-                self.errors.append(head[:80].decode("ascii", "replace"))
+                said = head.partition(b"\r\n")[0].decode("ascii", "replace")
+                raise ErrandsError(f"The server takes no WebSocket: {said}.")
         answer: asyncio.Future[bytes] = loop.create_future()
         size = min(most, self.sessions - start)
         link.ask(CreateCall(environment="shop", count=size), answer.set_result)

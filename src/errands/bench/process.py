@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TextIO
 
 from errands.errors import ErrandsError
 
 __all__ = [
-    "Cost", "cpu_seconds", "environment", "errands_command", "family_cpu_seconds", "family_memory",
-    "measure", "server",
+    "Cost", "ServerProcess", "cpu_seconds", "environment", "errands_command",
+    "family_cpu_seconds", "family_memory", "measure", "server",
 ]  # fmt: skip
 
 _PAUSE: Final = 0.1
@@ -51,9 +51,13 @@ def measure(command: Sequence[str]) -> Cost:
     """Run a program to its end and watch it."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, errors="replace", env=environment()
+        )
+    except (OSError, ValueError) as failure:
+        raise ErrandsError(f"{command[0]} cannot be started ({failure}).") from None
     private = resident = 0
     over = threading.Event()
 
@@ -81,9 +85,23 @@ def measure(command: Sequence[str]) -> Cost:
     return Cost(seconds, cpu, private, resident, output)
 
 
+class ServerProcess(NamedTuple):
+    """A server that runs."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+    log: TextIO
+    """What it says on standard error."""
+
+    def said(self) -> str:
+        """Its log so far."""
+        # The position is its own, too: it must not write over what it wrote.
+        return os.pread(self.log.fileno(), 2**20, 0).decode("utf-8", "replace")
+
+
 @contextlib.contextmanager
-def server(words: Sequence[str]) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    """A server on a free port, and its port; `words` are what `errands serve` is told."""
+def server(words: Sequence[str]) -> Iterator[ServerProcess]:
+    """A server on a free port; `words` are what `errands serve` is told."""
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
             errands_command("serve", "--port", "0", *words),
@@ -99,7 +117,7 @@ def server(words: Sequence[str]) -> Iterator[tuple["subprocess.Popen[str]", int]
                 process.wait()
                 log.seek(0)
                 raise ErrandsError(f"The server did not start: {log.read().strip()}")
-            yield process, int(port[1])
+            yield ServerProcess(process, int(port[1]), log)
         finally:
             process.terminate()
             process.wait()

@@ -53,7 +53,7 @@ def bench_runs(catalog: str, *, episodes: int = 12_000, workers: int = 2) -> Ite
             kept.append(_kept(protocol, Path(folder) / f"one-{round_}"))
         yield Figure("bare environment: steps per second", max(bare), "1/s")
         yield Figure("runner, 1 process: steps per second", max(kept), "1/s")
-        yield Figure("runner / bare", max(kept) / max(bare), "", 0.6)
+        yield Figure("runner / bare", max(kept) / max(bare), "", 0.6, 0.85)
         paces = {1: [0.0], workers: [0.0]}
         for round_ in range(_ROUNDS):
             for count in paces:

@@ -27,7 +27,14 @@ from errands.shop.build.chunk import indexed_text
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.search.index import Work
 
-__all__ = ["FULL", "bench_cold", "bench_queries", "bench_search", "product_queries"]
+__all__ = [
+    "FULL",
+    "bench_cold",
+    "bench_queries",
+    "bench_search",
+    "people_queries",
+    "product_queries",
+]
 
 FULL: Final = 1_000_000
 """From so many products on, the bounds for the full size count."""
@@ -177,14 +184,19 @@ def bench_queries(
         median, late = percentile(pruned, 0.5), percentile(pruned, 0.99)
         yield cost(f"{kind}search, median", median, "ms", *bounds)
         yield cost(f"{kind}search, 99th percentile", late, "ms", *((12, 4) if not kind else ()))
-        yield cost(f"{kind}99th percentile / median", late / median, "x", *((4,) if full else ()))
+        yield cost(
+            f"{kind}99th percentile / median",
+            late / (median or late or 1.0),
+            "x",
+            *((4,) if full else ()),
+        )
         yield Figure(f"{kind}searches per second", 1e3 * len(texts) / sum(pruned), "1/s")
         yield cost(f"{kind}search, all scored, median", percentile(every, 0.5), "ms")
         if work.opened:
             share = 100 / len(texts) / catalog.index.blocks
             yield cost(f"{kind}blocks bounded", work.bounded * share, "%")
             yield cost(f"{kind}blocks opened", work.opened * share, "%")
-            yield cost(f"{kind}postings added up", work.added / len(texts), "")
+            yield cost(f"{kind}terms added up in them", work.added / len(texts), "")
             yield cost(f"{kind}documents scored", work.scored / len(texts), "")
     yield cost("queries with another answer when all are scored", different, "", 0)
     yield cost("search again (remembered)", _again(catalog, products), "ms")
@@ -225,14 +237,23 @@ def _again(catalog: Catalog, queries: list[str]) -> float:
 
 def _beside(catalog: Catalog, queries: list[str], program: str) -> Iterator[Figure]:
     """The other engine and ours, one after the other on the same queries."""
+    try:
+        words = shlex.split(program)
+    except ValueError as failure:
+        raise SettingError(f"{program!r} is no command ({failure}).") from None
+    if not words:
+        raise SettingError("--against is empty; expected a program to measure beside.")
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder) / "queries.txt"
         listed.write_text("\n".join(queries) + "\n", encoding="utf-8")
-        answer = measure([*shlex.split(program), str(listed), str(HITS)]).output
+        answer = measure([*words, str(listed), str(HITS)]).output
     try:
         reply = json.loads(answer.strip().splitlines()[-1])
         theirs = float(reply["queries_per_second"])
         hits = reply.get("hits")
+        listed_hits = None if hits is None else [list(each) for each in hits]
+        if listed_hits is not None and len(listed_hits) != len(queries):
+            raise ValueError(f"{len(listed_hits)} lists of hits for {len(queries)} queries")
     except (IndexError, KeyError, TypeError, ValueError, AttributeError) as failure:
         raise SettingError(
             f"{program!r} did not answer as expected ({failure!r}); its last line must be a JSON"
@@ -244,9 +265,9 @@ def _beside(catalog: Catalog, queries: list[str], program: str) -> Iterator[Figu
     yield Figure("the other engine: queries per second", theirs, "1/s")
     yield Figure("ours, right after it", ours, "1/s")
     yield Figure("ours / the other's", ours / theirs, "x", 20, 30)
-    if hits is not None:
+    if listed_hits is not None:
         same = sum(
-            [catalog.card(number).asin for number in numbers] == list(others)
-            for numbers, others in zip(ranked, hits, strict=True)
+            [catalog.card(number).asin for number in numbers] == others
+            for numbers, others in zip(ranked, listed_hits, strict=True)
         )
         yield Figure("the same hits in the same order", 100 * same / len(queries), "%")

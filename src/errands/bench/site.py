@@ -9,12 +9,13 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+from errands.bench.clients.http_caller import HttpCaller
 from errands.bench.figure import Figure, cost, percentile
 from errands.bench.process import cpu_seconds, server
 from errands.shop.catalog.catalog import Catalog
@@ -22,13 +23,15 @@ from errands.shop.navigation import SEARCH
 from errands.shop.urls import parse
 from errands.web.core.limits import raise_open_files
 
-__all__ = ["bench_site"]
+__all__ = ["MOST_PAGES", "bench_site", "next_click", "search_queries"]
 
 _LINK: Final = re.compile(
     rb'(?:href|action)="(/(?:item_page|item_sub_page|search_results|done)[^"]*)"'
 )
 _PAGES: Final = 12
 """After so many pages a shopper buys the next best thing."""
+MOST_PAGES: Final = 10 * _PAGES
+"""After so many a shopper gives up."""
 
 
 def bench_site(
@@ -37,11 +40,10 @@ def bench_site(
     """So many people shop for so long, with so many seconds on average to read a page."""
     raise_open_files()
     opened = Catalog.open(catalog)
-    goals = opened.goals("synthetic")
-    queries = [goals[place % len(goals)].instruction_text[:80] for place in range(200)]
+    queries = search_queries(opened)
     with tempfile.TemporaryDirectory(prefix="errands-bench-") as folder:
         words = ["--data", str(opened.path), "--store", str(Path(folder) / "site.sqlite")]
-        with server(words) as (process, port):
+        with server(words) as (process, port, _):
             people = _Visitors(port, queries, think, random.Random(seed))
             begun, cpu = time.perf_counter(), cpu_seconds(process.pid)
             asyncio.run(people.shop(shoppers, seconds))
@@ -78,26 +80,26 @@ class _Visitors:
         # They do not all come through the door at the same moment.
         await asyncio.sleep(self._rng.uniform(0, self._think))
         episode = 0
+        server = HttpCaller(self._port)
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             while time.perf_counter() < end:
                 episode += 1
-                await self._episode(reader, writer, f"s{place}-{episode}", end)
-            writer.close()
+                await self._episode(server, f"s{place}-{episode}", end)
         except (OSError, EOFError, ValueError) as failure:
             self.errors.append(repr(failure))
+        server.close()
 
-    async def _episode(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str, end: float
-    ) -> None:
-        path, form = f"/{name}", b""
-        for visit in range(10 * _PAGES):
-            status, location, body = await self._ask(reader, writer, path, form)
-            if status == 303:
-                path, form = location, b""
+    async def _episode(self, server: HttpCaller, name: str, end: float) -> None:
+        path, form = f"/{name}", None
+        for visit in range(MOST_PAGES):
+            begun = time.perf_counter()
+            reply = await server.ask(path, form)
+            self.latencies.append(time.perf_counter() - begun)
+            if reply.status == 303:
+                path, form = reply.headers["location"], None
                 continue
-            if status != 200:
-                self.errors.append(f"{status} at {path}")
+            if reply.status != 200:
+                self.errors.append(f"{reply.status} at {path}")
                 return
             if path.startswith("/done/"):
                 self.purchases += 1
@@ -105,34 +107,27 @@ class _Visitors:
             if time.perf_counter() > end:
                 return
             await asyncio.sleep(self._rng.expovariate(1 / self._think))
-            path, form = self._choice(name, path, body, visit)
+            path, form = next_click(name, path, reply.body, visit, self._queries, self._rng)
 
-    def _choice(self, name: str, path: str, body: bytes, visit: int) -> tuple[str, bytes]:
-        links = [unescape(link.decode()).partition("#")[0] for link in _LINK.findall(body)]
-        buying = [link for link in links if link.startswith("/done/")]
-        if buying and visit >= _PAGES:
-            return buying[0], b"buy="
-        links = [link for link in links if link not in buying and link != path]
-        if visit >= _PAGES:
-            links = [link for link in links if link.startswith("/item_page/")]
-        here = parse(path)
-        if not links or here is None or here.page == SEARCH:
-            query = self._rng.choice(self._queries)
-            return f"/{name}", urlencode({"search_query": query}).encode()
-        return self._rng.choice(links), b""
 
-    async def _ask(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, form: bytes
-    ) -> tuple[int, str, bytes]:
-        begun = time.perf_counter()
-        head = f"{'POST' if form else 'GET'} {path} HTTP/1.1\r\nhost: x\r\n"
-        if form:
-            head += f"content-length: {len(form)}\r\n"
-        writer.write(head.encode() + b"\r\n" + form)
-        answer = await reader.readuntil(b"\r\n\r\n")
-        status = int(answer[9:12])
-        length = re.search(rb"content-length: (\d+)", answer)
-        body = await reader.readexactly(int(length[1])) if length else b""
-        self.latencies.append(time.perf_counter() - begun)
-        location = re.search(rb"location: ([^\r]*)", answer)
-        return status, location[1].decode() if location else "", body
+def next_click(
+    name: str, path: str, body: bytes, visit: int, queries: Sequence[str], rng: random.Random
+) -> tuple[str, bytes | None]:
+    """Where a shopper of that name goes from a page, and what they send."""
+    links = [unescape(link.decode()).partition("#")[0] for link in _LINK.findall(body)]
+    buying = [link for link in links if link.startswith("/done/")]
+    if buying and visit >= _PAGES:
+        return buying[0], b"buy="
+    links = [link for link in links if link not in buying and link != path]
+    if visit >= _PAGES:
+        links = [link for link in links if link.startswith("/item_page/")]
+    here = parse(path)
+    if not links or here is None or here.page == SEARCH:
+        return f"/{name}", urlencode({"search_query": rng.choice(queries)}).encode()
+    return rng.choice(links), None
+
+
+def search_queries(catalog: Catalog, most: int = 200) -> list[str]:
+    """What people of a shop look for."""
+    goals = catalog.goals("synthetic")
+    return [goals[place % len(goals)].instruction_text[:80] for place in range(most)]

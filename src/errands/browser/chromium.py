@@ -1,14 +1,18 @@
 """The Chromium that pages run in: where it is, how it is started, how it is ended."""
 
+import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from errands.errors import ErrandsError
 from errands.extras import install_command
@@ -19,11 +23,14 @@ if TYPE_CHECKING:
     MISSING_PACKAGE: str
 
 __all__ = [
-    "MISSING_BROWSER", "MISSING_PACKAGE", "VARIABLE", "BrowserError", "command", "end", "find",
-    "is_installed", "launch", "processes", "program",
+    "MISSING_BROWSER", "MISSING_PACKAGE", "SANDBOX_VARIABLE", "VARIABLE", "BrowserError",
+    "SandboxChoice", "command", "end", "find", "is_installed", "launch", "processes", "program",
+    "sandbox_choice",
 ]  # fmt: skip
 
 VARIABLE: Final = "ERRANDS_CHROMIUM"
+SANDBOX_VARIABLE: Final = "ERRANDS_SANDBOX"
+_log = logging.getLogger(__name__)
 # Debian's headless shell is the same Chromium without a window's machinery (autofill, tab strip),
 # which takes half of a page's time; so it is taken where it is installed.
 _NAMES: Final = (
@@ -194,8 +201,59 @@ def program(executable: str | os.PathLike[str] | None = None) -> Path:
     return found
 
 
+class SandboxChoice(NamedTuple):
+    """Whether Chromium keeps its own sandbox, and why it cannot; nothing where it was chosen."""
+
+    is_on: bool
+    why_not: str = ""
+
+
+def sandbox_choice(
+    system: str, *, is_root: bool, has_namespaces: Callable[[], bool], wish: str | None
+) -> SandboxChoice:
+    """Chromium's sandbox is on wherever the system allows it; `wish` (`ERRANDS_SANDBOX`: 0 or 1)
+    decides otherwise."""
+    if wish not in (None, "", "0", "1"):
+        raise BrowserError(f"{SANDBOX_VARIABLE}={wish}: expected 1 (on) or 0 (off)")
+    if wish:
+        return SandboxChoice(wish == "1")
+    if is_root:
+        return SandboxChoice(False, "the user is root")
+    if system == "linux" and not has_namespaces():
+        return SandboxChoice(False, "the system allows no user namespaces")
+    return SandboxChoice(True)
+
+
+@cache
 def _sandboxed() -> bool:
-    return os.geteuid() != 0 and bool(os.environ.get("ERRANDS_SANDBOX"))
+    """Decided once in a process, and said once where the answer is no."""
+    choice = sandbox_choice(
+        sys.platform,
+        is_root=os.geteuid() == 0,
+        has_namespaces=_has_namespaces,
+        wish=os.environ.get(SANDBOX_VARIABLE),
+    )
+    if choice.why_not:
+        _log.warning("Chromium runs without its own sandbox: %s.", choice.why_not)
+    return choice.is_on
+
+
+_NAMESPACES: Final = (
+    "import ctypes, sys; unshare = ctypes.CDLL(None).unshare;"
+    " sys.exit(bool(unshare(0x10000000) or unshare(0x60000000)))"
+)
+"""Takes a user namespace and, in it, those of processes and the network, as the sandbox does."""
+
+
+def _has_namespaces() -> bool:
+    """Whether a process without rights may have namespaces of its own; another one tries."""
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _NAMESPACES], capture_output=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return tried.returncode == 0
 
 
 async def processes(browser: "Browser") -> dict[int, str]:

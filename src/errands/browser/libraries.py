@@ -98,7 +98,7 @@ _NOTHING: Final = {
     "kit.fontawesome.com": ("font-awesome", SCRIPT),
 }
 """Hosts all of whose files are left empty."""
-_VERSION: Final = re.compile(r"(?:^|[/@v.-])(\d+(?:\.\d+)*)(?=[/.]|$)")
+_VERSION: Final = re.compile(r"(?:^|[/@v.-])(\d{1,400}(?:\.\d{1,400})*)(?=[/.]|$)")
 
 
 def library(url: str, *, folder: Folder | None = None) -> Served | None:
@@ -161,11 +161,20 @@ def installed(distribution: str) -> Path | None:
         return None
 
 
-_INTEGRITY = re.compile(
-    r"""(<(?:script|link)\b[^>]*?)\sintegrity\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.I
-)
+_LOADS: Final = re.compile(r"<(?:script|link)\b", re.I)
+_INTEGRITY: Final = re.compile(r"\sintegrity\s*=\s*", re.I)
+_VALUE: Final = re.compile(r""""[^"]*"|'[^']*'|[^\s>]+""")
 
 
 def without_integrity(html: str) -> str:
     """A page that takes the nearest version of a library: checksums name the exact one."""
-    return _INTEGRITY.sub(r"\1", html)
+    kept: list[str] = []
+    done = at = 0
+    while tag := _LOADS.search(html, at):
+        at = html.find(">", tag.end())
+        at = len(html) if at < 0 else at
+        name = _INTEGRITY.search(html, tag.end(), at)
+        if name and (value := _VALUE.match(html, name.end())):
+            kept.append(html[done : name.start()])
+            done = at = value.end()
+    return "".join([*kept, html[done:]])

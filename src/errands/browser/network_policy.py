@@ -20,7 +20,7 @@ from errands.browser.libraries import library
 if TYPE_CHECKING:
     from playwright.async_api import APIRequestContext
 
-__all__ = ["ORIGIN", "PATTERNS", "NetworkPolicy", "PageResponse", "inside", "refusal"]
+__all__ = ["ORIGIN", "PATTERNS", "NetworkPolicy", "PageResponse", "inside", "page_file", "refusal"]
 
 ORIGIN: Final = "http://task.invalid"
 """Where pages seem to live; `.invalid` never exists on a network."""
@@ -32,6 +32,13 @@ _KEPT: Final = ("cache-control", "public, max-age=31536000, immutable")
 _NOT_KEPT: Final = ("cache-control", "no-store")
 
 _BYTES: Final = "application/octet-stream"
+_SHOWN: Final = ("image/", "audio/", "video/", "font/", "application/font")
+_RUN: Final = frozenset(
+    {
+        *("text/css", "text/javascript", "application/javascript", "text/html", "text/vtt"),
+        *("application/xhtml+xml", "application/wasm", "application/vnd.ms-fontobject"),
+    }
+)
 _REPLACED: Final = ("cache-control", "content-encoding", "content-length", "transfer-encoding")
 
 
@@ -68,6 +75,18 @@ def inside(folder: Path, address: str) -> Path | None:
     except (OSError, ValueError):
         pass
     return None
+
+
+def page_file(folder: Path, address: str) -> Path | None:
+    """The file below `folder` that a page may load: what it shows or runs. Tables lie there, too,
+    with the answers of others; so what is not known to be harmless is not there."""
+    path = inside(folder, address)
+    if path is None:
+        return None
+    kind, encoding = mimetypes.guess_type(path.name)
+    is_harmless = kind is not None and (kind.startswith(_SHOWN) or kind in _RUN)
+    is_hidden = any(part.startswith(".") for part in path.relative_to(folder.resolve()).parts)
+    return path if is_harmless and encoding is None and not is_hidden else None
 
 
 @lru_cache(maxsize=64)
@@ -147,7 +166,7 @@ class NetworkPolicy:
         if _is_question(request):
             return PageResponse(204, shared)
         if url.startswith(f"{ORIGIN}/"):
-            path = inside(self._files, urlsplit(url).path) if self._files is not None else None
+            path = page_file(self._files, urlsplit(url).path) if self._files is not None else None
             if path is None:
                 return PageResponse(404, shared)
             kind = ("content-type", mimetypes.guess_type(path.name)[0] or _BYTES)

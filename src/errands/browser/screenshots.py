@@ -14,6 +14,7 @@ __all__ = ["HEIGHT", "WIDTH", "decode", "pixels"]
 
 WIDTH: Final = 1280
 HEIGHT: Final = 800
+_MOST_PIXELS: Final = 100_000_000
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 _unfilter = native("png_unfilter", Array(np.uint8), Size, Size, Size, Array(np.uint8))
@@ -47,8 +48,10 @@ def decode(png: bytes) -> NDArray[np.uint8]:
             data.append(body)
         at += 12 + length
     line = 1 + width * channels
-    # With room for all of it at once it takes half the time.
-    inflated = zlib.decompress(b"".join(data), bufsize=max(1, height * line))
+    if width * height > _MOST_PIXELS:
+        raise BrowserError(f"The screenshot has more than {_MOST_PIXELS:,} pixels.")
+    # At once, and no more than the picture needs.
+    inflated = zlib.decompressobj().decompress(b"".join(data), height * line + 1)
     picture = np.empty((1 + height, width * channels), np.uint8)
     picture[0] = 0  # Above the first line is nothing.
     if len(inflated) != height * line:

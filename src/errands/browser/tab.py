@@ -133,11 +133,13 @@ class Tab:
         if self.spoilt or self._lost.done() or self._pages >= _MOST_PAGES:
             return False
         databases = "indexedDB.databases().then((all) => all.length)"
+        # Where the pointer was left, the next page would look as if it were pointed at. The answer
+        # comes with the next frame: it is not waited for, and never comes where nothing is drawn.
+        leaving = asyncio.ensure_future(self._session.send("Input.dispatchMouseEvent", _AWAY))
+        leaving.add_done_callback(forget)
         try:
-            _, _, left = await asyncio.gather(
+            _, left = await asyncio.gather(
                 self.within(self._session.send("Network.clearBrowserCookies"), "clear", 2),
-                # Where the pointer was left, the next page would look as if it were pointed at.
-                self.within(self._session.send("Input.dispatchMouseEvent", _AWAY), "clear", 2),
                 self.evaluate(databases, wait=True, seconds=2),
             )
             # One that is still being opened is not counted; the request has come, and goes with it.

@@ -4,7 +4,10 @@
 """
 
 import io
+import os
 import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
 
 import typer
 
@@ -15,6 +18,8 @@ from errands.errors import ErrandsError, SettingError
 
 __all__ = ["app", "main"]
 
+_LONGEST: Final = 2000
+"""Characters of a sentence: it may quote a file's whole text."""
 
 app = typer.Typer(
     name="errands",
@@ -41,17 +46,43 @@ def _root(
 
 
 def main() -> None:
-    """Run the command; an error that a user can mend is one sentence, and exit status 2."""
+    """Run the command; an error that a user can mend is one sentence, and its exit status."""
     for stream in (sys.stdout, sys.stderr):
         # Product texts are full Unicode; a terminal that is not must not end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _check_words(sys.argv[1:])
         if renamed := new_name(sys.argv[1:]):
             former, now = renamed
             raise SettingError(f"`errands {former}` is now `errands {now}`; it has --help.")
         # However it is called: completion is installed for this name.
         app(prog_name="errands")
     except ErrandsError as error:
-        print(f"errands: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error), error.exit_status)
+    except OSError as failure:
+        # No defect of ours, but of a place: a full disk, a name that is too long.
+        place = "" if failure.filename is None else f"{os.fsdecode(failure.filename)}: "
+        _end(f"{place}{failure.strerror or failure}.", ErrandsError.exit_status)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Bytes that are no text could be in no record of what was done."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise SettingError(
+                f"{word!a} is not UTF-8; expected a text or a path that is."
+            ) from None
+
+
+def _end(sentence: str, status: int) -> NoReturn:
+    """One line, whatever was quoted in it."""
+    from errands.cli.output import printable
+
+    if len(sentence) > _LONGEST:
+        half = _LONGEST // 2
+        sentence = f"{sentence[:half]} ... {sentence[-half:]}"
+    print(f"errands: {printable(sentence)}", file=sys.stderr)
+    sys.exit(status)

@@ -10,7 +10,14 @@ from rich.table import Table
 
 from errands.bench.figure import Figure, machine
 from errands.cli.options import CatalogData, TasksData
-from errands.cli.output import json_lines, print_json, remarks, results
+from errands.cli.output import (
+    json_lines,
+    print_json,
+    printable,
+    progress_bar,
+    remarks,
+    results,
+)
 from errands.errors import SettingError
 
 __all__ = ["app"]
@@ -23,7 +30,7 @@ _JSON = json_lines("figure")
 def shop(
     catalog: str = CatalogData,
     steps: int = typer.Option(50_000, min=1000, help="Environment steps of one measurement."),
-    seed: int = typer.Option(1, help="Of the random shopper."),
+    seed: int = typer.Option(1, min=0, help="Of the random shopper."),
     as_json: bool = _JSON,
 ) -> None:
     """Measure the shop: steps a second, resets, searches, memory of an environment.
@@ -39,7 +46,7 @@ def shop(
 def pixels(
     catalog: str = CatalogData,
     steps: int = typer.Option(200, min=8, help="Pictures of one measurement."),
-    seed: int = typer.Option(1, help="Of the random shopper."),
+    seed: int = typer.Option(1, min=0, help="Of the random shopper."),
     tabs: int = typer.Option(None, min=1, help="Pages pictured at once; default: one a core."),
     as_json: bool = _JSON,
 ) -> None:
@@ -109,7 +116,7 @@ def runs(
 def search(
     catalog: str = CatalogData,
     queries: int = typer.Option(2000, min=100, help="How many queries, of 8 to 16 words."),
-    seed: int = typer.Option(1, help="Of the queries."),
+    seed: int = typer.Option(1, min=0, help="Of the queries."),
     processes: int = typer.Option(
         0, min=0, help="Also open it in so many processes at once and see what they share (100)."
     ),
@@ -237,6 +244,43 @@ def site(
 
 
 @app.command()
+def soak(
+    catalog: str = CatalogData,
+    minutes: float = typer.Option(30.0, min=0.1, max=10_000, help="How long."),
+    clients: int = typer.Option(
+        400, min=10, max=10_000, help="Honest clients; for each hundred there is a hostile one."
+    ),
+    seed: int = typer.Option(1, min=0, help="Of what clients do."),
+    as_json: bool = _JSON,
+) -> None:
+    """Soak one server with everything on it: shoppers, environments, workers and viewers, and
+    hostile clients among them.
+
+    No honest client may get an error or wait for long, and the server's memory may not grow.
+    Needs Linux.
+
+    Example: errands bench soak --minutes 30 --clients 400
+    """
+    from errands.bench.soak import bench_soak
+
+    def trouble(text: str) -> None:
+        remarks.print(printable(text))
+
+    with progress_bar() as shown:
+        measured = list(
+            bench_soak(
+                catalog,
+                minutes=minutes,
+                clients=clients,
+                seed=seed,
+                progress=shown,
+                remark=trouble,
+            )
+        )
+    _report(f"Soak of {catalog}, {clients} clients", measured, as_json)
+
+
+@app.command()
 def start(
     catalog: str = CatalogData,
     starts: int = typer.Option(10, min=1, help="Processes of which the median is told."),
@@ -307,15 +351,21 @@ def every(
     before: Path = typer.Option(
         None, help="The figures.json of an earlier time, to stand beside today's."
     ),
+    sizes: str = typer.Option(
+        None,
+        help="Also cost over the number of products, such as 1000,10000,100000,1181436 (see"
+        " `errands bench scale`; the full size takes 10 minutes and 8 GB).",
+    ),
     only: list[str] = typer.Option(
         [], help="Only parts whose titles begin so (may be repeated): Searching, Pixels, ..."
     ),
     quick: bool = typer.Option(False, "--quick", help="Very short measurements: does it all run?"),
     anew: bool = typer.Option(False, "--anew", help="Also measure what was measured in OUT."),
 ) -> None:
-    """Measure everything and write one page: figures.json, performance.md, environments.svg.
+    """Measure everything and write one page: figures.json, performance.md, environments.svg,
+    sizes.svg.
 
-    Stopped, it goes on with the next part. Cost over the number of products: errands bench scale.
+    Stopped, it goes on with the next part.
 
     Example: errands bench all --out bench --full shop-full --before bench-of-last-month
     """
@@ -325,21 +375,27 @@ def every(
         markdown,
         new_measured,
         read_measured,
+        sizes_plot,
     )
 
+    numbers = [] if sizes is None else _numbers(sizes)
     earlier = None if before is None else read_measured(before)
-    out.mkdir(parents=True, exist_ok=True)
     kept = out / "figures.json"
     measured = read_measured(kept) if kept.is_file() and not anew else new_measured()
+    parts = bench_all(
+        measured.parts, catalog=catalog, full=full, people=people, sizes=numbers,
+        work=out / "sizes", only=only, quick=quick,
+    )  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
     with remarks.status("measuring") as status:
-        for part in bench_all(
-            measured.parts, catalog=catalog, full=full, people=people, only=only, quick=quick
-        ):
+        for part in parts:
             measured = msgspec.structs.replace(measured, parts=(*measured.parts, part))
             kept.write_bytes(msgspec.json.encode(measured))
             status.update(f"measured: {part.title}")
     (out / "performance.md").write_text(markdown(measured, earlier), encoding="utf-8")
     (out / "environments.svg").write_text(environments_plot(measured), encoding="utf-8")
+    if numbers:
+        (out / "sizes.svg").write_text(sizes_plot(measured), encoding="utf-8")
     for part in measured.parts:
         if part.without:
             remarks.print(f"{part.title}: not measured. {part.without}")

@@ -2,15 +2,22 @@
 
 import importlib
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from errands.cli.commands import COMMANDS, PANELS
 from errands.cli.options import ALIASES
+from errands.errors import SettingError
+from errands.home import is_endless
 
 __all__ = ["Root"]
+
+_MOST: Final[Mapping[type, float]] = {int: 2**63 - 1, float: 1e37}
+"""What any generator takes as its seed; what is left of a float of 32 bits after a division."""
 
 
 class Root(TyperGroup):
@@ -50,9 +57,34 @@ def _load(name: str, ctx: Any) -> Any:
     made = typer.main.get_group(group)
     # An app without a name holds commands that stand beside the others.
     loaded = made if group.info.name == name else made.commands[name]
+    _check_values(loaded)
     loaded.context_settings["token_normalize_func"] = lambda token: ALIASES.get(token, token)
     _tidy_help(loaded, ctx)
     return loaded
+
+
+def _check_values(command: Any) -> None:
+    """No option takes what could be read for ever, a number that is none, or one that no generator
+    and no array can hold."""
+    for inner in getattr(command, "commands", {}).values():
+        _check_values(inner)
+    invoke = command.invoke
+
+    def checked(context: Any) -> Any:
+        for parameter in command.params:
+            given = context.params.get(parameter.name)
+            for value in given if isinstance(given, list | tuple) else (given,):
+                if isinstance(value, str | Path) and is_endless(value):
+                    raise SettingError(f"{parameter.opts[0]} {value} has no end; expected a file.")
+                most = _MOST.get(type(value))
+                if most is not None and not -most <= value <= most:
+                    raise SettingError(
+                        f"{parameter.opts[0]} {str(value)[:40]}: expected a number of at most"
+                        f" {most:g}."
+                    )
+        return invoke(context)
+
+    command.invoke = checked
 
 
 def _tidy_help(command: Any, parent: Any) -> None:

@@ -115,6 +115,11 @@ class _PlayOptions:
         help="TurkingBench: so long it may take to find out, once and for all, whether a new task"
         " with scripts needs the browser; 0: it takes it.",
     )
+    verify: str = typer.Option(
+        "quick",
+        help="Compare a catalogue's files with its checksums first: full, off, or quick: those that"
+        " changed since they were last compared here.",
+    )
     observations: str = typer.Option(
         "auto", help="What is kept of pages: full, hash, none; auto: full for models and forms."
     )

@@ -1,6 +1,7 @@
 """`errands serve`: the shop as a website, and environments for trainers on other machines."""
 
 import contextlib
+import socket
 from typing import Final
 
 import typer
@@ -14,7 +15,10 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
-_OPENENV: Final = {"openenv", "protocol", "host", "port", "sessions", "idle", "token"}
+_OPENENV: Final = {
+    *("openenv", "protocol", "host", "port", "sessions", "idle", "token"),
+    *("allowed_host", "trusted_proxy"),
+}
 """What can be said together with --openenv."""
 
 
@@ -96,6 +100,22 @@ def serve(
         help="The address to listen on; 0.0.0.0 for other machines, too.",
     ),
     port: int = typer.Option(8000, min=0, max=65535, help="The port; 0 takes a free one."),
+    allowed_host: list[str] = typer.Option(
+        [],
+        metavar="NAME",
+        envvar="ERRANDS_ALLOWED_HOST",
+        show_default=False,
+        help="A name that the server is called by, beside its own: shop.example.org,"
+        " *.example.org, or * for any; may be repeated.",
+    ),
+    trusted_proxy: list[str] = typer.Option(
+        [],
+        metavar="ADDRESS",
+        envvar="ERRANDS_TRUSTED_PROXY",
+        show_default=False,
+        help="A proxy in front, or a network (10.0.0.0/8): clients are whom it names by"
+        " X-Forwarded-For or Forwarded; may be repeated.",
+    ),
     sessions: int = typer.Option(10_000, min=1, help="Open sessions at most."),
     visitors: int = typer.Option(
         100_000, min=0, help="Unfinished sessions of visitors at most; beyond, no new one begins."
@@ -154,7 +174,14 @@ def serve(
     if openenv:
         from errands.cli.serve_openenv import serve_openenv
 
-        serve_openenv(protocol, host, port, sessions=sessions, idle=idle, token=token)
+        serve_openenv(
+            *(protocol, host, port),
+            sessions=sessions,
+            idle=idle,
+            token=token,
+            allowed_host=allowed_host,
+            trusted_proxy=trusted_proxy,
+        )
         return
     # Pages about runs need neither.
     is_asked = has_site or has_crowd or environments or agentgym
@@ -218,6 +245,8 @@ def serve(
         host=host,
         port=port,
         token=token,
+        allowed_host=allowed_host,
+        trusted_proxy=trusted_proxy,
         limits=limits,
         on_start=started,
     )
@@ -268,14 +297,21 @@ def _check_openenv(context: typer.Context, openenv: bool) -> None:
 
 
 def _advice(address: str, host: str, token: str | None, environments: bool, has_site: bool) -> str:
-    """How to try it, and who can reach it."""
+    """How to try it, who can reach it, and by which names."""
+    from errands.web.core.hosts import is_loopback
+
     lines = [f"Open {address}/ in a browser."] if has_site else []
     if environments:
         secret = " -H 'Authorization: Bearer TOKEN'" if token else ""
         lines.append(f'Try: curl{secret} {address}/v1/sessions -d \'{{"environment": "shop"}}\'')
-    if host in ("127.0.0.1", "localhost", "::1"):
+    if is_loopback(host):
         lines.append("Only this machine can reach it; --host 0.0.0.0 opens it to others.")
-    elif token is None and (environments or not has_site):
+        return "\n".join(lines)
+    lines.append(
+        f"It answers to addresses in numbers and to the name {socket.gethostname()}; other names"
+        " need --allowed-host."
+    )
+    if token is None and (environments or not has_site):
         lines.append("Anyone who reaches this address can use it; --token keeps others out.")
     elif has_site:
         lines.append("Anyone who reaches this address can shop.")

@@ -18,17 +18,23 @@ def serve_openenv(
     sessions: int,
     idle: float,
     token: str | None,
+    allowed_host: Sequence[str] = (),
+    trusted_proxy: Sequence[str] = (),
 ) -> None:
     """Serve protocols until asked to stop."""
     from errands.integrations.openenv import app  # Says what is missing, where it is.
+    from errands.web.core.hosts import allowed_hosts
     from errands.web.core.limits import listen, raise_open_files
 
+    hosts = allowed_hosts(host, allowed_host)
     raise_open_files()
     with listen(host, port) as listening:
         import uvicorn
 
         from errands.web.core.auth import AuthMiddleware
+        from errands.web.core.clients import trusted_proxies, with_clients
 
+        proxies = trusted_proxies(trusted_proxy)
         application = app(*protocols, sessions=sessions, idle=idle, most_bytes=_MESSAGE_BYTES)
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
@@ -45,9 +51,10 @@ def serve_openenv(
                 )
 
         config = uvicorn.Config(
-            AuthMiddleware(token).wrap(application),
+            with_clients(AuthMiddleware(token, hosts=hosts).wrap(application), proxies),
             log_level="warning",
             access_log=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
             ws="websockets-sansio",
             ws_max_size=_MESSAGE_BYTES,

@@ -7,12 +7,22 @@ import typer
 
 from errands.cli.output import Json, print_json, progress_bar, remarks, results, table
 from errands.errors import SettingError
-from errands.reports.formatting import dash, share
+from errands.reports.formatting import count, dash, share
 from errands.runs.store.places import open_run
-from errands.verify.hand_scores import read_hand_scores
-from errands.verify.page import NOTE, summary_line, write_verification_page
+from errands.shop.rewards.registry import rules_named
+from errands.verify.export import write_export
+from errands.verify.hand_scores import LONGEST_NAME
+from errands.verify.judges import JudgeAgreement, read_judges
+from errands.verify.page import (
+    NOTE,
+    kappa_text,
+    needed_lines,
+    same_text,
+    summary_line,
+    write_verification_page,
+)
 from errands.verify.scores import PARTS
-from errands.verify.verification import Material, Verification, verify
+from errands.verify.verification import FIRST, HAND, Material, Verification, verify
 
 __all__ = ["app"]
 
@@ -24,11 +34,25 @@ app = typer.Typer()
 def verify_reward(
     run: str = typer.Argument(help="The directory of a run of the shop, or its address."),
     rules: str = typer.Option("synonym", help="The second scorer: synonym, paper, or your own."),
-    hand: Path | None = typer.Option(
-        None,
+    hand: list[Path] = typer.Option(
+        [],
         metavar="FILE.jsonl",
-        help="Scores by hand: compare on those episodes. With --web: where to keep them (default:"
-        " hand-scores.jsonl beside the run).",
+        help="Scores by hand: compare on those episodes. Several times: one for each judge. With"
+        " --web: where to keep them (default: hand-scores.jsonl beside the run).",
+    ),
+    judge: str = typer.Option(
+        "",
+        metavar="NAME",
+        help="With --web: who scores; kept with every score (default: hand-scores-NAME.jsonl).",
+    ),
+    interval: float | None = typer.Option(
+        None,
+        metavar="HALF",
+        help="Tell how many judgements are needed for an interval of this half width (0.05: 5"
+        " points either way).",
+    ),
+    export: Path | None = typer.Option(
+        None, metavar="FILE", help="Write what was judged: FILE.csv or FILE.jsonl. Needs --hand."
     ),
     web: bool = typer.Option(False, "--web", help="Serve the page for scoring by hand."),
     sample: int = typer.Option(
@@ -47,7 +71,9 @@ def verify_reward(
     otherwise (which needs the extra synonyms); the table has the means of each part, Pearson's
     correlation and the share within 10 %. With --hand, a third scorer is a person. --web serves
     the page on which a person scores: blind, until the last purchase of the sample is scored;
-    every score is kept at once. See docs/explanation/reward-verification.md.
+    every score is kept at once. With several --hand, how two judges agree is told, and what they
+    see differently; --interval says how many more judgements a figure needs; --export writes what
+    was judged. See docs/explanation/reward-verification.md.
 
     Examples:
 
@@ -56,27 +82,47 @@ def verify_reward(
       errands verify-reward runs/rule --out verified.html
       errands verify-reward runs/rule --web --sample 50
       errands verify-reward runs/rule --hand runs/rule/hand-scores.jsonl --json
+      errands verify-reward runs/rule --web --judge ann
+      errands verify-reward runs/rule --hand ann.jsonl --hand bob.jsonl --interval 0.05
+      errands verify-reward runs/rule --hand ann.jsonl --hand bob.jsonl --export judged.csv
     """
-    if web and (as_json or out is not None):
-        raise SettingError("--web serves pages; --json and --out go with the table, without it.")
+    if web and (as_json or out is not None or export is not None):
+        raise SettingError(
+            "--web serves pages; --json, --out and --export go with the table, without it."
+        )
+    if web and len(hand) > 1:
+        raise SettingError("--web keeps the scores of one judge; name one file with --hand.")
+    if judge and not web:
+        raise SettingError("--judge says who scores on the page; it goes with --web.")
+    if export is not None and not hand:
+        raise SettingError("--export writes what people judged; name their files with --hand.")
+    named = _judge(judge)
     with closing(open_run(run)) as store:
-        place = hand
+        place = hand[0] if hand else None
         if web and place is None:
             if "://" in run:
                 raise SettingError(
                     "A run in a database has no directory for the scores; say --hand FILE.jsonl."
                 )
             path = Path(run)
-            place = (path.parent if path.is_file() else path) / "hand-scores.jsonl"
+            place = (path.parent if path.is_file() else path) / (
+                f"hand-scores-{named}.jsonl" if named else "hand-scores.jsonl"
+            )
         with progress_bar() as bar:
             material = Material.read(store, lambda done, total: bar("playing again", done, total))
     if web:
         assert place is not None
-        _serve(material, place, rules, sample, seed, port)
+        _serve(material, place, rules, sample, seed, port, named, interval)
         return
-    scores = None if hand is None else read_hand_scores(hand, material.info.id)
+    scores = read_judges(hand, material.info.id) if hand else None
     with remarks.status("scoring"):
-        verification = verify(material, rules, scores, examples=examples)
+        verification = verify(material, rules, scores, examples=examples, interval=interval)
+    if export is not None and scores is not None:
+        scorers = {name: rules_named(name) for name in (FIRST, rules)}
+        written = write_export(
+            export, material.info.id, material.trajectories, scores, scorers, replace=force
+        )
+        remarks.print(f"{written} judged purchases are written to {export}.")
     if out is not None:
         write_verification_page(verification, out, replace=force)
     if as_json:
@@ -85,6 +131,16 @@ def verify_reward(
     _show(verification)
     if out is not None:
         results.print(f"Written: {out}")
+
+
+def _judge(name: str) -> str:
+    """A name that can be a part of a file's."""
+    if len(name) > LONGEST_NAME or not all(sign.isalnum() or sign in "-_." for sign in name):
+        raise SettingError(
+            f"--judge {name[:80]!r}: expected letters, digits, - _ and . only, at most"
+            f" {LONGEST_NAME} of them."
+        )
+    return name
 
 
 def _show(verification: Verification) -> None:
@@ -108,6 +164,10 @@ def _show(verification: Verification) -> None:
             f"{number:,} for {part}s" for part, number in verification.counted.items()
         )
         results.print(f"Synonyms that counted: {counted}.")
+    for line in needed_lines(verification.needed):
+        results.print(line)
+    for two in verification.judges:
+        _show_judges(two)
     for one in verification.examples:
         scores = ", ".join(f"{name} {score.overall:.2f}" for name, score in one.scores.items())
         results.print(f"Episode {one.episode} ({one.key}): {scores}")
@@ -117,7 +177,31 @@ def _show(verification: Verification) -> None:
             )
 
 
-def _serve(material: Material, place: Path, rules: str, count: int, seed: int, port: int) -> None:
+def _show_judges(pair: JudgeAgreement) -> None:
+    names = [pair.first or HAND, pair.second or HAND]
+    shown = table(
+        "part", "things", "the same", "kappa", left=1,
+        title=f"{names[0]} and {names[1]}: {count(pair.purchases, 'purchase')}",
+    )  # fmt: skip
+    for part, figures in pair.parts.items():
+        shown.add_row(part, f"{figures.things:,}", same_text(figures), kappa_text(figures))
+    results.print(shown)
+    for row in pair.differences:
+        answers = ", ".join(f"{name or HAND} {said:g}" for name, said in row.answers.items())
+        wanted = f" {row.wanted!r}" if row.wanted else ""
+        results.print(f"  Episode {row.episode}, {row.part}{wanted}: {answers}")
+
+
+def _serve(
+    material: Material,
+    place: Path,
+    rules: str,
+    count: int,
+    seed: int,
+    port: int,
+    judge: str,
+    interval: float | None,
+) -> None:
     from errands.web.review.servers import serve_scoring
 
     def started(address: str, wanted: int, done: int) -> None:
@@ -126,4 +210,4 @@ def _serve(material: Material, place: Path, rules: str, count: int, seed: int, p
         remarks.print(f"{done} of them are scored; scores are kept in {place}.")
         remarks.print("Only this machine can reach it. Ctrl-C ends it.")
 
-    serve_scoring(material, place, rules, count, seed, port, started)
+    serve_scoring(material, place, rules, count, seed, port, started, judge, interval)

@@ -149,7 +149,10 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
 
 
 def _tar_members(archive: Path, most: int) -> Iterator[_Member]:
-    with _unpacked(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as pack:
+    with (
+        _unpacked(archive) as stream,
+        tarfile.open(fileobj=cast(IO[bytes], _Portioned(stream)), mode="r:") as pack,
+    ):
         for info in pack:
             yield _Member(
                 info.name,
@@ -166,6 +169,20 @@ def _tar_members(archive: Path, most: int) -> Iterator[_Member]:
             raise tarfile.ReadError("it breaks off before its end mark")
         while most > 0 and (rest := stream.read(CHUNK)):
             most -= len(rest)
+
+
+class _Portioned:
+    """A stream that gives no more at once than files are unpacked by: tarfile reads the headers
+    that tell long names whole, and they may claim any size."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.seek, self.tell = stream.seek, stream.tell
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= CHUNK:
+            raise tarfile.ReadError(f"a header has more than {CHUNK:,} bytes")
+        return self._stream.read(size)
 
 
 def _unpacked(archive: Path) -> IO[bytes]:

@@ -27,7 +27,7 @@ from errands.data.sets import (
 )
 from errands.data.tasks import TREE, inspect_tasks, is_archive, stage_tasks, swap_in, sweep
 from errands.errors import DataError
-from errands.home import data_dir
+from errands.home import data_dir, real
 from errands.progress import Progress, silent
 
 __all__ = ["ENV_URL", "FetchReport", "FileReport", "fetch", "wanted"]
@@ -252,7 +252,7 @@ class _Fetch:
             raise DataError(wanted(self.dataset))
         if folder is not None:
             folder = self._pack(folder)
-            if tree.exists() and folder.exists() and folder.resolve() in _lineage(tree):
+            if tree.exists() and folder.exists() and real(folder) in _lineage(tree):
                 raise DataError(f"{folder} is what --force would replace: name another folder")
         with _sole_owner(self.target):
             sweep(self.target)
@@ -306,7 +306,7 @@ def _settle(source: Path, final: Path) -> None:
 
 
 def _lineage(path: Path) -> tuple[Path, ...]:
-    whole = path.resolve()
+    whole = real(path)
     return (whole, *whole.parents)[:2]
 
 

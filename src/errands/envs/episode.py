@@ -126,7 +126,8 @@ class ShopContext:
             # The same draw as `rng.uniform`, at a fraction of its cost.
             return weighted_index(cumulative, lambda low, high: low + (high - low) * rng.random())
         sums = self._split_sums
-        drawn = rng.uniform(sums[0], sums[-1])
+        low, high = float(sums[0]), float(sums[-1])
+        drawn = low + (high - low) * rng.random()
         place = int(np.searchsorted(sums, drawn, "right")) - 1
         return self.indices[min(place, len(self.indices) - 1)]
 

@@ -61,6 +61,11 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
         ]
 
+    @property
+    def episodes(self) -> Sequence[ShopEpisode]:
+        """What each sub-environment plays, its hidden goal included: for teachers, not agents."""
+        return self._episodes
+
     def step(
         self, actions: Sequence[str]
     ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:

@@ -94,7 +94,7 @@ def _counted(
     if kept.exists():
         try:
             return msgspec.json.decode(kept.read_bytes(), type=SeedFigures)
-        except (msgspec.DecodeError, UnicodeDecodeError, OSError) as failure:
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, OSError) as failure:
             raise DataError(f"{kept} is damaged ({failure}); remove it.") from None
     if not place.exists():
         generate_catalog(

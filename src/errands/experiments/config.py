@@ -10,10 +10,12 @@ import msgspec
 
 from errands.learn.a2c import PRESETS as RL
 from errands.learn.a2c import A2CConfig
+from errands.learn.dagger import DAggerConfig
 from errands.learn.imitation import PRESETS as IMITATION
 from errands.learn.imitation import ImitationConfig
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.picture_encoder import PictureConfig
+from errands.learn.ppo import PPOConfig
 from errands.learn.search import PRESETS as SEARCH
 from errands.learn.search import SearchTrainingConfig
 
@@ -26,6 +28,10 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     seeds: tuple[int, ...] = (0, 1, 2)
     catalog: str = ""
     """Another one than the protocols name."""
+    difficulty: str = ""
+    """Fresh goals of this difficulty, on a generated catalogue of it, instead of the protocols'."""
+    goals: int = 1_000
+    """How many fresh goals are tested on."""
     test: str = "shop-learn"
     """The protocol of the test goals."""
     train: str = "shop-learn-train"
@@ -37,9 +43,11 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     pictures: PictureConfig = PictureConfig()
     search: SearchTrainingConfig = msgspec.structs.replace(SEARCH["small"], threads=1)
     imitation: ImitationConfig = msgspec.structs.replace(IMITATION["small"], threads=1)
-    further: A2CConfig = msgspec.structs.replace(RL["small"], total_timesteps=12_000)
+    dagger: DAggerConfig = DAggerConfig()
+    """IL."""
+    further: PPOConfig = PPOConfig()
     """From imitation on (IL+RL)."""
-    scratch: A2CConfig = msgspec.structs.replace(RL["small"], total_timesteps=40_000)
+    scratch: PPOConfig = PPOConfig()
     """From nothing (RL)."""
     rnn: A2CConfig = msgspec.structs.replace(
         RL["small"],
@@ -58,7 +66,8 @@ QUICK: Final = ExperimentConfig(
     pictures=msgspec.structs.replace(PictureConfig(), epochs=4),
     search=msgspec.structs.replace(FULL.search, epochs=10),
     imitation=msgspec.structs.replace(FULL.imitation, epochs=3),
-    further=msgspec.structs.replace(FULL.further, total_timesteps=1_600),
-    scratch=msgspec.structs.replace(FULL.scratch, total_timesteps=1_600),
+    dagger=msgspec.structs.replace(FULL.dagger, num_iterations=2, num_steps=200),
+    further=msgspec.structs.replace(FULL.further, total_timesteps=16_384),
+    scratch=msgspec.structs.replace(FULL.scratch, total_timesteps=16_384),
     rnn=msgspec.structs.replace(FULL.rnn, total_timesteps=800),
 )

@@ -15,11 +15,13 @@ import msgspec
 from errands.errors import DataError
 from errands.experiments.config import ExperimentConfig
 from errands.learn.a2c import train_rl
+from errands.learn.dagger import train_dagger
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures
 from errands.learn.environments import open_training_env
 from errands.learn.imitation import train_choice
 from errands.learn.models.picture_encoder import train_pictures
+from errands.learn.ppo import train_ppo
 from errands.learn.rollout import SearchPolicy
 from errands.learn.search import open_search_model, predict_queries, train_search, write_queries
 from errands.learn.trainer import TrainingOptions
@@ -31,10 +33,12 @@ from errands.runs.store.places import open_run
 from errands.shop.catalog.catalog import Catalog
 
 __all__ = [
+    "Advise",
     "Demonstrate",
     "Draw",
     "ExperimentJob",
     "Imitate",
+    "Improve",
     "Play",
     "Reinforce",
     "Search",
@@ -85,7 +89,7 @@ class Draw(ExperimentJob, frozen=True):
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
         result = train_pictures(
-            Catalog.open(config.catalog or find_protocol(config.train).data),
+            Catalog.open(config.catalog or find_protocol(config.train).data, verify="quick"),
             config.pictures,
             lambda epoch, loss: report(epoch / config.pictures.epochs),
         )
@@ -129,23 +133,51 @@ class Imitate(ExperimentJob, frozen=True):
         )
 
 
-class Reinforce(ExperimentJob, frozen=True):
-    """A choice model learns from rewards."""
+class Advise(ExperimentJob, frozen=True):
+    """A choice model learns from a teacher's advice (IL of the main table)."""
 
     seed: int
-    how: Literal["further", "scratch", "rnn"]
-    search: str
-    start: str = ""
-    uses = ("search", "start")
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
-        a2c = {"further": config.further, "scratch": config.scratch, "rnn": config.rnn}[self.how]
+        train_dagger(
+            open_training_env(config.train, config.dagger.num_envs, config.catalog or None),
+            folder / self.name,
+            msgspec.structs.replace(config.dagger, seed=self.seed),
+            options=_options(report),
+        )
+
+
+class Improve(ExperimentJob, frozen=True):
+    """A choice model learns from rewards, by PPO: from nothing, or from where another one is."""
+
+    seed: int
+    start: str = ""
+    uses = ("start",)
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        ppo = config.further if self.start else config.scratch
+        train_ppo(
+            open_training_env(config.train, ppo.num_envs, config.catalog or None),
+            folder / self.name,
+            msgspec.structs.replace(ppo, seed=self.seed),
+            start=folder / self.start if self.start else None,
+            options=_options(report),
+        )
+
+
+class Reinforce(ExperimentJob, frozen=True):
+    """The paper's RNN learns from rewards, from nothing, by A2C."""
+
+    seed: int
+    search: str
+    uses = ("search",)
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
         model = open_search_model(str(folder / self.search))
         train_rl(
-            open_training_env(config.train, a2c.num_envs, config.catalog or None),
+            open_training_env(config.train, config.rnn.num_envs, config.catalog or None),
             folder / self.name,
-            msgspec.structs.replace(a2c, seed=self.seed),
-            start=folder / self.start if self.start else None,
+            msgspec.structs.replace(config.rnn, seed=self.seed),
             # Goals come again; what is searched for them is the same each time.
             search=SearchPolicy(
                 cache(lambda instruction: model.queries(instruction)[:1]), name=self.search

@@ -53,7 +53,7 @@ def open_folder(folder: Path, config: ExperimentConfig) -> None:
         (folder / _SHARES).mkdir(exist_ok=True)
     except OSError as failure:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as failure:
         raise DataError(f"{path} is damaged ({failure}); name a new folder.") from None
     if stored != json.loads(json.dumps(current)):
         raise SettingError(
@@ -165,7 +165,7 @@ def _read(path: Path) -> JobCost | None:
     """What was noted there, if it can be read."""
     try:
         return JobCost(**msgspec.json.decode(path.read_bytes()))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, TypeError):
+    except (OSError, msgspec.DecodeError, RecursionError, UnicodeDecodeError, TypeError):
         return None
 
 

@@ -26,6 +26,7 @@ from errands import __version__
 from errands.agents.llm.tools import ToolError, call_tool
 from errands.atomic import atomic_directory, atomic_write
 from errands.errors import DataError, ErrandsError, SettingError
+from errands.home import expanded
 from errands.integrations.episodes import ToolEpisodes, open_episodes
 from errands.integrations.reference import gold_calls
 from errands.runs.episode_source import TurkSource
@@ -58,7 +59,7 @@ class TaskEpisode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except OSError as failure:
             raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
-        except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as failure:
             raise DataError(
                 f"{path} is no episode of a Harbor task ({failure}); expected the episode.json that"
                 " errands export --format harbor writes."
@@ -275,7 +276,7 @@ def write_tasks(
     named, own = protocol, {}
     if ".toml" in protocol:
         named = f"protocol.toml#{episodes.protocol.id}"
-        file = Path(protocol.partition("#")[0]).expanduser()
+        file = expanded(protocol.partition("#")[0])
         own["environment/shop/protocol.toml"] = file.read_bytes()
     with atomic_directory(out) as work:
         for number in range(len(episodes)):

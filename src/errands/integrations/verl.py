@@ -11,11 +11,11 @@ that the reward is on a token of the model's.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final
 
 from errands.agents.llm.tools import EpisodeTools, ToolError, call_tool
 from errands.errors import SettingError
+from errands.home import real
 from errands.integrations.episodes import ToolEpisodes, open_episodes
 from errands.integrations.frameworks import require
 
@@ -68,7 +68,7 @@ def prepare(
 ) -> list[str]:
     """Write the data and the list of agent loops, and give the settings by which verl finds
     them; what is tested on is never trained on."""
-    place = Path(folder).resolve()
+    place = real(folder)
     place.mkdir(parents=True, exist_ok=True)
     tables = {"train": list(rows(*train)), "val": list(rows(*test, evaluation=True))}
     if not tables["train"]:

@@ -24,7 +24,7 @@ from errands.agents.factory import SimpleFactory
 from errands.agents.registry import find_kind
 from errands.envs.observations import DEFAULT_OBSERVATIONS, SHOP_FORMATS, TURK_FORMATS
 from errands.errors import ErrandsError
-from errands.home import home
+from errands.home import home, real
 from errands.leaderboard.making import is_reproducible
 from errands.leaderboard.submission import SubmittedEpisode, SubmittedRun, read_submission
 from errands.runs.episode import Summary
@@ -289,7 +289,7 @@ def _play(
     resume: bool,
 ) -> None:
     agent: Any = f"{__name__}:make_replayer"
-    settings: dict[str, Any] = {"file": str(file.resolve())}
+    settings: dict[str, Any] = {"file": str(real(file))}
     if submitted.kind == "reproducible":
         agent, settings = submitted.agent.agent, submitted.agent.settings
         if not is_reproducible(agent, settings):

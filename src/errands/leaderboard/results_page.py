@@ -18,7 +18,7 @@ from errands.runs.protocol import Protocol, find_protocol
 
 __all__ = ["WantedRun", "fill", "wanted_runs"]
 
-_FIELD: Final = re.compile(r"\{\{ *(\w+) *([^{}]*?) *\}\}")
+_FIELD: Final = re.compile(r"\{\{ *+(\w++)([^{}]*+)\}\}")
 _ABSENT: Final = "not played"
 
 
@@ -40,6 +40,7 @@ def wanted_runs(template: str) -> list[WantedRun]:
 
 
 def _table_words(words: str) -> tuple[str, list[str]]:
+    words = words.strip(" ")
     protocol, colon, agents = words.partition(":")
     listed = [agent.strip() for agent in agents.split(",") if agent.strip()]
     if not colon or not listed:

@@ -191,7 +191,8 @@ def unpack(data: bytes, name: str) -> tuple[SubmittedRun, str]:
         )
     try:
         run = msgspec.convert(held, SubmittedRun)
-    except (msgspec.ValidationError, RecursionError) as failure:
+    except (ValueError, RecursionError) as failure:
+        # A half of a surrogate pair where a name is expected is no ValidationError.
         raise SubmissionError(f"{name} is no submission: {_bounded(str(failure))}.") from None
     if reason := _fault(run):
         raise SubmissionError(f"{name} is no submission: {reason}.")
@@ -205,6 +206,14 @@ def _no_number(text: str) -> float:
 def _finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _no_number(text)
+
+
+def _can_be_stored(value: Any) -> bool:
+    try:
+        msgspec.msgpack.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return False
+    return True
 
 
 def _is_time(text: str) -> bool:
@@ -250,6 +259,8 @@ def _fault(run: SubmittedRun) -> str:
     for what, value in {"settings": card.settings, "protocol": run.protocol}.items():
         if len(json.dumps(value)) > _MOST_SETTINGS + 12 * len(run.episodes):
             return f"the {what} are longer than {_MOST_SETTINGS} characters"
+        if not _can_be_stored(value):
+            return f"the {what} have a text that is not Unicode, or a number beyond 64 bits"
     if len(run.protocol_key) > 1000 or len(run.checksum) > 200 or len(run.remarks) > 50:
         return "the protocol key, the checksum or the remarks are too long"
     if any(len(remark) > 5000 for remark in run.remarks):

@@ -10,7 +10,6 @@ and is kept in the checkpoint with the state of every environment, so a training
 goes on to the same weights.
 """
 
-import hashlib
 import random
 import time
 from collections import deque
@@ -34,39 +33,32 @@ from errands.learn.checkpoint import (
     save,
     versions,
 )
-from errands.learn.data.batch import EncodedView, encode, pack
-from errands.learn.data.dataset import fingerprint, texts_of
+from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
-from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
-from errands.learn.data.view import ChoiceView
+from errands.learn.data.pictures import Pictures
 from errands.learn.environments import TrainingEnv
-from errands.learn.evaluation import EvalConfig, EvalResult, evaluate
-from errands.learn.models.choice import (
-    ChoiceConfig,
-    ModelBuilder,
-    load_builder,
-    new_builder,
-    with_pictures,
-)
+from errands.learn.evaluation import EvalConfig, EvalResult
+from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
-from errands.learn.policy import Policy, choice_config
+from errands.learn.policy import Policy
 from errands.learn.rollout import Rollout, SearchPolicy
+from errands.learn.source import (
+    BestCheckpoint,
+    ModelSource,
+    check_env,
+    check_resumed,
+    curve,
+    goals_key,
+    model_source,
+)
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
 from errands.learn.trainer import TrainingOptions
-from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 
 __all__ = ["PRESETS", "A2CConfig", "RLProgress", "RLResult", "returns", "train_rl"]
 
-BEST: Final = "best"
-"""The folder of a checkpoint that holds the best one so far."""
 _RECENT: Final = 100
 """Finished episodes that a curve's points are means of."""
-_VOCABULARY_STEPS: Final = 100
-"""Steps of random play in every environment, from which words are taken where nothing else has
-them."""
-_EPISODES: Final = ("protocol", "goals")
-"""What a checkpoint's config says of episodes; checkpoints of earlier versions do not have it."""
 
 
 class A2CConfig(
@@ -194,10 +186,12 @@ def train_rl(
     """
     search = search or SearchPolicy()
     options = options or TrainingOptions()
-    _check(training_env, config, demonstrations)
+    check_env(training_env, config.num_envs)
+    if config.imitation_coef and demonstrations is None:
+        raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
     stored = read_progress(folder, options.resume)
     watch = Stopwatch()
-    config, source = _model_source(
+    config, source = model_source(
         training_env, folder if stored is not None else start, config, demonstrations, pictures
     )
     if stored is not None:
@@ -213,20 +207,19 @@ def train_rl(
             "words_from": source.words_from,
             "queries_from": search.name,
             "protocol": dict(training_env.protocol),
-            "goals": _hash(training_env.goals),
+            "goals": goals_key(training_env.goals),
         },
-        words=source.builder.tokenizer.words,
+        words=source.builder.reader(config.choice).words,
         checksum=training_env.checksum,
         fingerprint=fingerprint(imitated),
     )
     first = 0
     if stored is not None:
         first = stored["update"] * config.batch_size
-        _check_resumed(folder, info, first)
-    tokenizer, limits = source.builder.tokenizer, config.choice.lengths
-    examples = [
-        (encode(view, tokenizer, limits, source.pictures), taken) for view, taken in imitated
-    ]
+        check_resumed(folder, info, first)
+    reader = source.builder.reader(config.choice, source.pictures)
+    examples = [(reader.encode(view), taken) for view, taken in imitated]
+    find_device(options.device)  # Before there is anything of this training.
     with (
         seeded_torch(config.seed, config.threads),
         open_log(folder, options.track, folder.name, info.config, first) as log,
@@ -247,124 +240,6 @@ def train_rl(
             state=None if stored is None else stored["shoppers"],
         )
         return trainer.train(rollout, search, log)
-
-
-class _ModelSource(NamedTuple):
-    """What a model is built from."""
-
-    builder: ModelBuilder
-    words_from: str
-    pictures: Pictures | None
-    goals: GoalFingerprints | None
-    """What it will have learnt from; None where an earlier training did not say."""
-
-    def save(self, folder: Path) -> None:
-        save_pictures(folder, self.pictures)
-        self.builder.save(folder)
-
-
-def _model_source(
-    training_env: TrainingEnv,
-    checkpoint: Path | None,
-    config: A2CConfig,
-    demonstrations: Demonstrations | None,
-    pictures: Pictures | None,
-) -> tuple[A2CConfig, _ModelSource]:
-    """The model of a checkpoint, or a new one, and the config with it."""
-    if checkpoint is not None:
-        info = read_info(checkpoint, "choice")
-        choice = choice_config(info, checkpoint)
-        builder, words_from = load_builder(checkpoint, choice, info.words), "checkpoint"
-        pictures = checkpoint_pictures(checkpoint, pictures)
-    else:
-        builder, words_from = _new_builder(training_env, config, demonstrations)
-        choice = with_pictures(config.choice, pictures)
-    config = msgspec.structs.replace(config, choice=choice)
-    goals = training_env.fingerprints
-    if goals is not None and demonstrations is not None:
-        goals |= demonstrations.goals
-    if goals is not None and checkpoint is not None:
-        before = read_fingerprints(checkpoint)
-        goals = None if before is None else goals | before
-    return config, _ModelSource(builder, words_from, pictures, goals)
-
-
-def _new_builder(
-    training_env: TrainingEnv, config: A2CConfig, demonstrations: Demonstrations | None
-) -> tuple[ModelBuilder, str]:
-    """With the words of demonstrations, else of pages that random play comes to."""
-    if config.choice.encoder == "pretrained":
-        views, words_from = [], "its encoder"
-    elif demonstrations is not None:
-        views, words_from = [view for view, _ in demonstrations.choices], "demonstrations"
-    else:
-        views, words_from = _random_views(training_env, config.seed), "random play"
-    builder = new_builder(config.choice, texts_of(views), config.vocabulary_size, config.seed)
-    return builder, words_from
-
-
-def _random_views(training_env: TrainingEnv, seed: int) -> list[ChoiceView]:
-    rng = random.Random(f"{seed} words")
-    rollout = Rollout(training_env.env, training_env.goals, seed)
-    seen = []
-    for _ in range(_VOCABULARY_STEPS):
-        views = rollout.views()
-        seen += views
-        clicks = [f"click[{rng.choice(view.names)}]" for view in views]
-        searches = rollout.searches()
-        rollout.step(
-            views, [search or click for search, click in zip(searches, clicks, strict=True)]
-        )
-    return seen
-
-
-def _hash(goals: Sequence[int]) -> str:
-    """Tells goals of one catalogue apart from others of it."""
-    return hashlib.sha256(repr(list(map(int, goals))).encode()).hexdigest()[:16]
-
-
-def _check(
-    training_env: TrainingEnv, config: A2CConfig, demonstrations: Demonstrations | None
-) -> None:
-    """Whether environment, goals and hyperparameters fit together."""
-    if training_env.env.num_envs != config.num_envs:
-        raise SettingError(
-            f"The vector environment has num_envs={training_env.env.num_envs}, and the"
-            f" hyperparameters say num_envs={config.num_envs}; make both the same."
-        )
-    if not training_env.goals:
-        raise SettingError("There are no goals to train on; name another split.")
-    if config.imitation_coef and demonstrations is None:
-        raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
-
-
-def _check_resumed(folder: Path, info: CheckpointInfo, done: int) -> None:
-    """Refuse to resume a training with anything else than before; `done` are its steps so far.
-    Only the number of steps may be another, as long as it is not less than that."""
-    stored, config = read_info(folder, "choice"), info.config
-    episodes = {name: stored.config.get(name, config[name]) for name in _EPISODES}
-    expected = {**stored.config, **episodes, "steps": config["steps"]}
-    for is_other, what in (
-        (stored.checksum != info.checksum, "on another catalogue"),
-        (
-            any(episodes[name] != config[name] for name in _EPISODES),
-            "on other goals, or by other rules",
-        ),
-        (expected != config, "with other settings"),
-        (
-            stored.fingerprint and stored.fingerprint != info.fingerprint,
-            "on other demonstrations",
-        ),
-    ):
-        if is_other:
-            raise SettingError(
-                f"{folder} was trained {what}; resume it with the same, or name another."
-            )
-    if config["steps"] < min(done, stored.config.get("steps", done)):
-        raise SettingError(
-            f"{folder} has done {done:,} steps already; resume it with --total-timesteps {done} or"
-            " more."
-        )
 
 
 class _Transition(NamedTuple):
@@ -388,31 +263,25 @@ class _A2CTrainer:
     folder: Path
     config: A2CConfig
     info: CheckpointInfo
-    source: _ModelSource
-    examples: Sequence[tuple[EncodedView, int]]
+    source: ModelSource
+    examples: Sequence[tuple[Any, int]]
     evaluation: EvalConfig | None
     options: TrainingOptions
     watch: Stopwatch
 
     def __post_init__(self) -> None:
         config, source, evaluation = self.config, self.source, self.evaluation
-        self.model = source.builder.model(config.choice).to(find_device(self.options.device))
+        self.model: Any = source.builder.model(config.choice).to(find_device(self.options.device))
         # Dropout would make what is learnt from another policy than the one that played.
         self.model.eval()
-        self.policy = Policy(self.model, source.builder.tokenizer, config.choice, source.pictures)
+        reader = source.builder.reader(config.choice, source.pictures)
+        self.policy = Policy(self.model, reader, config.choice)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate)
         self.rng = torch.Generator().manual_seed(config.seed)
         self.update = 0
         self.episodes = 0
         self.recent = deque[float](maxlen=_RECENT)
-        self.evaluated: tuple[float, ...] | None = None
-        self.best: tuple[float, ...] | None = None
-        # Results of another evaluation are not to be compared with.
-        self.evaluation_key = (
-            None if evaluation is None else [_hash(evaluation.goals), evaluation.is_sampled]
-        )
-        self.best_key: Any = self.evaluation_key
-        self.is_best_begun = False
+        self.kept = BestCheckpoint(self.folder, source, evaluation)
 
     def restore(self, stored: dict[str, Any]) -> None:
         load_state(self.model, stored["weights"], self.folder)
@@ -421,9 +290,7 @@ class _A2CTrainer:
         self.update = stored["update"]
         self.episodes = stored["episodes"]
         self.recent.extend(stored["recent"])
-        self.evaluated = stored.get("evaluated")
-        self.best = stored.get("best")
-        self.best_key = stored.get("exam", self.evaluation_key)
+        self.kept = BestCheckpoint(self.folder, self.source, self.evaluation, stored)
 
     @property
     def step(self) -> int:
@@ -450,9 +317,9 @@ class _A2CTrainer:
                 figures |= self._evaluate(self.evaluation, search)
             if update % 10 == 0 or update == config.num_updates or is_evaluated:
                 figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
-                log(self.step, self._curve() | figures)
+                log(self.step, curve(self.recent) | figures)
                 total = config.num_updates * config.batch_size
-                options.on_progress(RLProgress(self.step, total, **self._curve()))
+                options.on_progress(RLProgress(self.step, total, **curve(self.recent)))
             if options.stop():
                 break
             if time.monotonic() - saved > options.save_every:
@@ -460,17 +327,18 @@ class _A2CTrainer:
                 saved = time.monotonic()
         rate = speed.whole(self.step - first)
         self._save(rollout)
+        evaluated, best = self.kept.results()
         return RLResult(
             self.folder,
             self.step,
             self.episodes,
-            **self._curve(),
+            **curve(self.recent),
             steps_per_second=rate.per_second,
             steps_per_cpu_second=rate.per_cpu_second,
             shares=self.watch.shares(),
             words_from=self.source.words_from,
-            evaluated=None if self.evaluated is None else EvalResult(*self.evaluated),
-            best=None if self.best is None else EvalResult(*self.best),
+            evaluated=evaluated,
+            best=best,
         )
 
     def _play(self, rollout: Rollout) -> _Transition:
@@ -548,7 +416,7 @@ class _A2CTrainer:
         """Of some demonstrated choices."""
         rng = random.Random(f"{self.config.seed} lesson {self.update}")
         chosen = rng.choices(self.examples, k=self.config.imitation_batch_size)
-        batch = to_device(pack([view for view, _ in chosen]), device)
+        batch = to_device(self.policy.reader.pack([view for view, _ in chosen]), device)
         scores = self.model(batch).scores
         return functional.cross_entropy(
             scores, torch.tensor([place for _, place in chosen], device=device)
@@ -560,41 +428,18 @@ class _A2CTrainer:
         return self.update == self.config.num_updates or self.step // every > before // every
 
     def _evaluate(self, evaluation: EvalConfig, search: SearchPolicy) -> dict[str, float]:
-        """Evaluate the model, and keep it if it is the best so far."""
         with self.watch.on(EVALUATION):
-            self.evaluated = tuple(evaluate(evaluation, self.policy, search.queries))
-            is_comparable = self.best is not None and self.best_key == self.evaluation_key
-            if not is_comparable or self.evaluated > (self.best or ()):
-                self.best, self.best_key = self.evaluated, self.evaluation_key
-                if not self.is_best_begun:
-                    self.source.save(self.folder / BEST)
-                    self.is_best_begun = True
-                save(
-                    self.folder / BEST,
-                    self._info(),
-                    self.model.state_dict(),
-                    None,
-                    self.source.goals,
-                )
-        return _figures("eval", self.evaluated)
-
-    def _curve(self) -> dict[str, float]:
-        count = max(len(self.recent), 1)
-        return {
-            "score": 100 * sum(self.recent) / count,
-            "success": sum(reward >= 1 for reward in self.recent) / count,
-        }
+            return self.kept.evaluate(evaluation, self.policy, search.queries, self._info())
 
     def _info(self) -> CheckpointInfo:
         return msgspec.structs.replace(
             self.info,
             is_done=self.update == self.config.num_updates,
             figures={
-                **self._curve(),
+                **curve(self.recent),
                 "episodes": float(self.episodes),
                 "step": float(self.step),
-                **_figures("eval", self.evaluated),
-                **_figures("best", self.best),
+                **self.kept.figures(),
             },
             versions=versions(),
         )
@@ -607,9 +452,7 @@ class _A2CTrainer:
             "shoppers": rollout.state(),
             "recent": list(self.recent),
             "episodes": self.episodes,
-            "best": self.best,
-            "evaluated": self.evaluated,
-            "exam": self.best_key,
+            **self.kept.state(),
         }
         with self.watch.on("saving"):
             save(self.folder, self._info(), self.model.state_dict(), progress, self.source.goals)
@@ -625,7 +468,3 @@ def returns(rewards: Tensor, goes_on: Tensor, next_value: Tensor, gamma: float) 
         following = reward + gamma * on * following
         backwards.append(following)
     return torch.stack(backwards[::-1])
-
-
-def _figures(name: str, result: Sequence[float] | None) -> dict[str, float]:
-    return {} if result is None else {f"{name}_score": result[0], f"{name}_success": result[1]}

@@ -8,27 +8,21 @@ The loss is the mean negative log-likelihood of what was done.
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from errands.errors import DataError
 from errands.learn.checkpoint import PROGRESS, CheckpointInfo, read_info
-from errands.learn.data.batch import ChoiceBatch, EncodedView, TokenLimits, encode, pack
-from errands.learn.data.dataset import fingerprint, hold_out, texts_of
+from errands.learn.data.batch import EncodedView, TokenLimits
+from errands.learn.data.dataset import fingerprint, hold_out, texts_of, wanted_products
 from errands.learn.data.demonstrations import DemonstratedChoice, Demonstrations
 from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
-from errands.learn.models.choice import (
-    ChoiceConfig,
-    ChoiceModel,
-    check_width,
-    load_builder,
-    new_builder,
-    with_pictures,
-)
+from errands.learn.models.builder import ViewReader, load_builder, new_builder
+from errands.learn.models.choice import ChoiceConfig, check_width, with_pictures
 from errands.learn.timing import Stopwatch
 from errands.learn.trainer import (
     BatchMetrics,
@@ -44,7 +38,7 @@ from errands.learn.trainer import (
 
 __all__ = ["PRESETS", "ImitationConfig", "train_choice", "with_encoder"]
 
-_Example = tuple[EncodedView, int]
+_Example = tuple[Any, int]
 
 
 class ImitationConfig(SupervisedConfig, frozen=True, kw_only=True):
@@ -60,12 +54,13 @@ class ImitationConfig(SupervisedConfig, frozen=True, kw_only=True):
 class _TrainingBatch(NamedTuple):
     """Choices side by side."""
 
-    views: ChoiceBatch
+    views: Any
     taken: Tensor
 
 
 PRESETS: Final = {
     "small": ImitationConfig(),
+    "matching": ImitationConfig(choice=ChoiceConfig(encoder="matching", layers=2), batch_size=64),
     "rnn": ImitationConfig(
         choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), learning_rate=5e-4
     ),
@@ -127,51 +122,49 @@ def train_choice(
         if stored is None:
             save_pictures(folder, pictures)
             texts = texts_of(view for view, _ in training)
-            builder = new_builder(config.choice, texts, config.vocabulary_size, config.seed)
+            wanted = wanted_products(training)
+            builder = new_builder(config.choice, texts, config.vocabulary_size, config.seed, wanted)
             builder.save(folder)
         else:
             builder = load_builder(folder, config.choice, read_info(folder, "choice").words)
-        tokenizer = builder.tokenizer
+        reader = builder.reader(config.choice, pictures)
         examples, measured = (
-            [
-                (encode(view, tokenizer, config.choice.lengths, pictures), taken)
-                for view, taken in part
-            ]
+            [(reader.encode(view), taken) for view, taken in part]
             for part in (training, [*held_out, *others])
         )
     task = SupervisedTask(
         len(examples),
         lambda: builder.model(config.choice),
-        lambda first: _batches(examples, config, first),
+        lambda first: _batches(reader, examples, config, first),
         _measure,
-        (lambda: map(_pack, chunks(measured, config.batch_size))) if measured else None,
+        (lambda: (_pack(reader, part) for part in chunks(measured, config.batch_size)))
+        if measured
+        else None,
     )
-    info = msgspec.structs.replace(info, words=tokenizer.words)
+    info = msgspec.structs.replace(info, words=reader.words)
     return train_supervised(
         task, folder, info, config, options, stored, watch, demonstrations.goals
     )
 
 
 def _batches(
-    examples: Sequence[_Example], config: ImitationConfig, first: int
+    reader: ViewReader, examples: Sequence[_Example], config: ImitationConfig, first: int
 ) -> Iterator[tuple[int, _TrainingBatch]]:
     """Batches from after `first` on, each with its number from 1."""
     for step, chosen in batch_order(len(examples), config, first):
         rng = random.Random(f"{config.seed} cut {step}")
-        yield (
-            step,
-            _pack([_fewer_actions(examples[place], config.max_actions, rng) for place in chosen]),
-        )
+        some = [_fewer_actions(examples[place], config.max_actions, rng) for place in chosen]
+        yield step, _pack(reader, some)
 
 
-def _pack(examples: Sequence[_Example]) -> _TrainingBatch:
+def _pack(reader: ViewReader, examples: Sequence[_Example]) -> _TrainingBatch:
     taken = torch.tensor([place for _, place in examples])
-    return _TrainingBatch(pack([view for view, _ in examples]), taken)
+    return _TrainingBatch(reader.pack([view for view, _ in examples]), taken)
 
 
 def _fewer_actions(example: _Example, most: int, rng: random.Random) -> _Example:
     view, taken = example
-    if len(view.actions) <= most:
+    if not isinstance(view, EncodedView) or len(view.actions) <= most:
         return example
     sample = rng.sample(range(6, len(view.actions)), most - 7)
     places = sorted({*range(6), taken, *sample})
@@ -182,7 +175,7 @@ def _fewer_actions(example: _Example, most: int, rng: random.Random) -> _Example
     return shorter, places.index(taken)
 
 
-def _measure(model: ChoiceModel, batch: _TrainingBatch) -> BatchMetrics:
+def _measure(model: nn.Module, batch: _TrainingBatch) -> BatchMetrics:
     scores = model(batch.views).scores
     loss = functional.cross_entropy(scores, batch.taken)
     return BatchMetrics(loss, int((scores.argmax(dim=1) == batch.taken).sum()), len(batch.taken))

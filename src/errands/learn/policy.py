@@ -14,17 +14,17 @@ from typing import Any, Final
 
 import msgspec
 import torch
+from torch import nn
 
 from errands.agents.agent import AgentFactory, Teaching
 from errands.agents.factory import SimpleFactory, need_observation, one_of
 from errands.agents.rule import search_action
 from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
-from errands.learn.data.batch import ChoiceBatch, encode, pack
-from errands.learn.data.pictures import Pictures, load_pictures
+from errands.learn.data.pictures import load_pictures
 from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory
-from errands.learn.data.vocabulary import Tokenizer
-from errands.learn.models.choice import ChoiceConfig, ChoiceModel, load_builder
+from errands.learn.models.builder import ViewReader, load_builder
+from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import device_of, seeded_torch, to_device
 from errands.learn.rollout import QuerySource, own_words
 from errands.learn.search import open_search_model
@@ -48,25 +48,22 @@ _OFTEN: Final = 2
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """A choice model with its tokenizer and pictures."""
+    """A choice model, and how views become what it takes."""
 
-    model: ChoiceModel
-    tokenizer: Tokenizer
+    model: nn.Module
+    reader: ViewReader
     config: ChoiceConfig
-    pictures: Pictures | None = None
 
-    def batch(self, views: Sequence[ChoiceView]) -> ChoiceBatch:
+    def batch(self, views: Sequence[ChoiceView]) -> Any:
         """What the model takes, on its device."""
-        encoded = [
-            encode(view, self.tokenizer, self.config.lengths, self.pictures) for view in views
-        ]
-        return to_device(pack(encoded), device_of(self.model))
+        packed = self.reader.pack([self.reader.encode(view) for view in views])
+        return to_device(packed, device_of(self.model))
 
     def scores(self, view: ChoiceView) -> torch.Tensor:
         """Of every action of one page."""
         with torch.inference_mode():
             scores: torch.Tensor = self.model(self.batch([view])).scores[0].cpu()
-        return scores
+        return scores[: len(view.names)]  # A model may see more than what can be done.
 
 
 class QueryPicker:
@@ -156,7 +153,7 @@ def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
         model = builder.model(config)
     load_weights(Path(folder), model)
     model.eval()
-    return Policy(model, builder.tokenizer, config, load_pictures(Path(folder)))
+    return Policy(model, builder.reader(config, load_pictures(Path(folder))), config)
 
 
 def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:

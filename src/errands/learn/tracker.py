@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
 
+from errands.atomic import atomic_write
 from errands.errors import DataError, SettingError
 
 __all__ = ["Log", "open_log"]
@@ -50,7 +51,7 @@ def _find_tracker(name: str) -> Any:
     """A module with `init`, `log` and `finish`, as wandb and trackio have them."""
     try:
         module = importlib.import_module(name)
-    except ImportError:
+    except (ImportError, ValueError, TypeError):
         raise SettingError(
             f"The tracker {name!r} is not installed; run pip install {name}."
         ) from None
@@ -70,7 +71,9 @@ def _open_file(path: Path, from_step: int) -> TextIO:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             # Half a line of a training that was killed has no step, and goes.
             earlier = [line for line in lines if from_step and 0 <= _step(line) <= from_step]
-        path.write_text("".join(f"{line}\n" for line in earlier), encoding="utf-8")
+        kept = "".join(f"{line}\n" for line in earlier).encode()
+        # In one go: who is killed now has all lines, or those that count.
+        atomic_write(path, lambda work: work.write_bytes(kept))
         return path.open("a", encoding="utf-8", buffering=1)
     except OSError as failure:
         raise DataError(f"{path} cannot be written ({failure.strerror}).") from None

@@ -203,6 +203,7 @@ def train_supervised(
     """Make a model, or take up what is `stored`, and update it with every batch to the end.
     `goals` are what the examples come from."""
     first = 0 if stored is None else stored["step"]
+    find_device(options.device)  # Before there is anything of this training.
     with (
         seeded_torch(config.seed, config.threads),
         open_log(folder, options.track, folder.name, info.config, first) as log,

@@ -17,9 +17,9 @@ __all__ = ["AttributeAssignment", "ColumnMap", "ProductFile", "Review", "make_sh
 if TYPE_CHECKING:
     from errands.mining.assignment import AttributeAssignment
     from errands.mining.candidates import mine
-    from errands.mining.column_map import ColumnMap
     from errands.mining.own_shop import make_shop
     from errands.mining.product_file import ProductFile
     from errands.mining.review import Review
+    from errands.mining.table.column_map import ColumnMap
 else:
     __getattr__ = lazy_exports(__name__)

@@ -1,7 +1,7 @@
 """The steps from a table of products to a shop, each from files to a file; and all at once."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -10,14 +10,17 @@ from errands.atomic import atomic_files
 from errands.errors import DataError
 from errands.mining.assignment import MOST_ASKED, AssignmentCounts, AttributeAssignment
 from errands.mining.candidates import SAMPLE, Candidates, mine, sampled, stream_items
-from errands.mining.column_map import ColumnMap
+from errands.mining.findable import FoundKinds, found_kinds
 from errands.mining.phrases import FIELDS
 from errands.mining.product_file import ProductFile, RowCounts
-from errands.mining.review import kept_uses
+from errands.mining.review import kept_uses, ranks_of
+from errands.mining.table.column_map import ColumnMap
 from errands.progress import Progress, silent
 from errands.shop.build.builder import build_catalog
 from errands.shop.build.export import JsonFile
-from errands.shop.catalog.catalog import Manifest
+from errands.shop.build.json_stream import stream_object
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.manifest import Manifest
 
 ENOUGH: Final = 10
 """Products with an instruction that are enough; half of them in a shop of less than twenty."""
@@ -79,6 +82,7 @@ def give_out(
     least: int = 2,
     most: int = MOST_ASKED,
     fields: Sequence[str] = FIELDS,
+    ranks: Mapping[str, int] | None = None,
     replace: bool = False,
     progress: Progress = silent,
 ) -> AssignmentCounts:
@@ -88,7 +92,7 @@ def give_out(
             "No attribute is kept, so none can be given out; run `errands mine review`, or take the"
             " filter's word with --accept-rest."
         )
-    assignment = AttributeAssignment(uses, least=least, most=most, fields=fields)
+    assignment = AttributeAssignment(uses, least=least, most=most, fields=fields, ranks=ranks)
     return _write_entries(items, assignment, out, replace=replace, progress=progress)
 
 
@@ -129,6 +133,8 @@ class MinedShop(NamedTuple):
     """Products that had to say a phrase for it to be an attribute."""
     asked: int
     """Attributes that an instruction had to ask for."""
+    found: FoundKinds
+    """Whether searching for what goals ask for finds it."""
 
 
 def make_shop(
@@ -139,6 +145,8 @@ def make_shop(
     by: str = "category",
     top: int = 200,
     least: int | None = None,
+    as_is: bool = False,
+    warn: Callable[[str], None] = lambda sentence: None,
     replace: bool = False,
     progress: Progress = silent,
 ) -> MinedShop:
@@ -147,7 +155,9 @@ def make_shop(
     An attribute is said by two products of a group, and an instruction asks for `least` of them
     (None: two). Where too few products get an instruction that way, one will do if `least` is
     None, then what a single product says; the shop may still be without goals. If one of the steps
-    fails, nothing is left of those before it.
+    fails, nothing is left of those before it. A table that seems to have prices, options or
+    pictures of which the products have none is an error, unless it is to be taken `as_is`; what is
+    merely odd is told to `warn` before anything is built.
     """
     outs = [out / name for name in ("items.json", "candidates.json", "attributes.json")]
     was_there = out.exists()
@@ -155,6 +165,13 @@ def make_shop(
     try:
         with atomic_files(outs, replace=replace) as [items, candidates, attributes]:
             counts, columns = take_products(table, items, column_map, progress=progress)
+            sure = [one.sentence for one in counts.doubts if one.sure]
+            if sure and not as_is:
+                raise DataError(
+                    f"Nothing was built: {' '.join(sure)} --as-is builds it all the same."
+                )
+            for doubt in counts.doubts:
+                warn(doubt.sentence)
             enough = min(ENOUGH, -(-counts.products // 2))
             mine_those = cache(partial(mine_file, items, by=by, top=top, progress=progress))
             for shared_by, asked in attempts:
@@ -162,7 +179,7 @@ def make_shop(
                 uses = _apart(mined, kept_uses(mined, {}, accept_rest=True))
                 assigned = _write_entries(
                     items,
-                    AttributeAssignment(uses, least=asked),
+                    AttributeAssignment(uses, least=asked, ranks=ranks_of(mined)),
                     attributes,
                     replace=True,
                     progress=progress,
@@ -173,9 +190,18 @@ def make_shop(
             manifest = build_catalog(
                 out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
             )
+            entries = dict(stream_object(attributes))
+            asked_for = (
+                record
+                for record in stream_items(items)
+                if "instruction" in entries.get(record["asin"], ())
+            )
+            found = found_kinds(Catalog.open(out / "shop"), asked_for, progress)
     except BaseException:
         if not was_there:
             with contextlib.suppress(OSError):
                 out.rmdir()
         raise
-    return MinedShop(counts, columns, mined, assigned, manifest, out / "shop", shared_by, asked)
+    return MinedShop(
+        counts, columns, mined, assigned, manifest, out / "shop", shared_by, asked, found
+    )

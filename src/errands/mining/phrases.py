@@ -12,11 +12,14 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from errands.errors import SettingError
 
-__all__ = ["FIELDS", "clauses", "cut", "fields_named", "parts", "phrases", "shop_words", "words"]
+__all__ = [
+    "FIELDS", "Spoken", "clauses", "cut", "fields_named", "parts", "phrases", "shop_words",
+    "spoken", "words",
+]  # fmt: skip
 
 FIELDS: Final = ("title", "features", "description")
 """Where a product says something about itself."""
@@ -25,6 +28,18 @@ LONGEST_PART: Final = 50_000
 
 _WORD: Final = re.compile(r"[^\W_]{2,}")
 _CLAUSE_END: Final = re.compile(r"[;!?|()\[\]{}•·●★✔✓\"“”\n\r]+|[.,:](?=\s|$)|\s[-–—~]+\s")
+
+_SPELLED: Final = re.compile(r"[^\W_]+")
+_BESIDE: Final = re.compile(r"[^\w\s'’-]|_|\b\d|[a-z]{3}[A-Z]")
+"""What stands between two things, of which a phrase would take one word each; and words that were
+run together."""
+_JOINING: Final = frozenset("to of in on at the s".split())
+"""Function words that join two words to one phrase."""
+_PARTICLES: Final = (["off"], ["down"])
+_LONG_NUMBER: Final = 4
+"""Digits of a number that rather is a name."""
+_COUNTED: Final = ("s", "ed")
+"""What a phrase ends in to which a number may belong: 2 usb ports, 5 star rated."""
 
 
 @cache
@@ -66,6 +81,68 @@ def phrases(clauses: Iterable[Sequence[str]], size: int = 2) -> Iterator[str]:
     for clause in clauses:
         for at in range(len(clause) - size + 1):
             yield " ".join(clause[at : at + size])
+
+
+class Spoken(NamedTuple):
+    """A phrase as a product says it."""
+
+    text: str
+    behind: str
+    """The function word that it stands behind, if it does."""
+    before: str
+    """The word that it stands before, if there is one."""
+
+
+def spoken(clause: str, phrase: str) -> Spoken | None:
+    """A phrase as a clause says it, with the function words that were stepped over; None where it
+    says two things one beside the other, or only a part of a name.
+
+    >>> spoken("Super easy to clean, made in Nepal.", "easy clean").text
+    'easy to clean'
+    >>> spoken("Case for Apple iPhone", "apple iphone")
+    Spoken(text='apple iphone', behind='for', before='')
+    >>> spoken("a 5 Star Rated heater", "star rated").text
+    '5 star rated'
+    >>> spoken("dust and air", "dust air"), spoken("iPhone 14 Pro", "iphone pro")
+    (None, None)
+    """
+    wanted = phrase.split(" ")
+    every = list(_SPELLED.finditer(clause))
+    lower = [one[0].lower() for one in every]
+    counted = [at for at, word in enumerate(lower) if _counts(word)]
+    for start in range(len(counted) - len(wanted) + 1):
+        places = counted[start : start + len(wanted)]
+        if [lower[at] for at in places] == wanted:
+            return _as_said(clause, every, lower, places)
+    return None
+
+
+def _counts(word: str) -> bool:
+    return len(word) > 1 and not word.isdecimal() and word not in shop_words()["passed_over"]
+
+
+def _as_said(
+    clause: str, every: Sequence[re.Match[str]], lower: Sequence[str], places: Sequence[int]
+) -> Spoken | None:
+    """The words at some places of a clause, with what belongs to them, if they are one phrase."""
+    first, last = places[0], places[-1]
+    between = [word for at, word in enumerate(lower) if first < at < last and at not in places]
+    said = clause[every[first].start() : every[last].end()]
+    if any(word not in _JOINING for word in between) or _BESIDE.search(said):
+        return None
+    if lower[last + 1 : last + 2] in _PARTICLES and lower[last + 2 : last + 3] != ["to"]:
+        said = clause[every[first].start() : every[last + 1].end()]
+    if first and lower[first - 1].isdecimal() and len(lower[first - 1]) < _LONG_NUMBER:
+        gap = clause[every[first - 1].end() : every[first].start()]
+        # Not the 0 of 3.0, and not one of something.
+        cut = clause[: every[first - 1].start()].endswith((".", ",")) or lower[first - 1] in "01"
+        bound = gap == "-" or (gap == " " and lower[last].endswith(_COUNTED))
+        if bound and not cut and (first == 1 or not _counts(lower[first - 2])):
+            said = f"{lower[first - 1]}{gap}{said}"
+    behind = lower[first - 1] if first else ""
+    plain = " ".join(said.lower().split())
+    before = lower[last + 1] if last + 1 < len(every) else ""
+    return Spoken(plain, behind if behind in shop_words()["passed_over"] else "", before)
 
 
 def fields_named(text: str) -> tuple[str, ...]:

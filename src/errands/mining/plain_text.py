@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from errands.nesting import shallow
+
 __all__ = ["bullets_in", "is_html", "plain", "plain_html"]
 
 _TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*>|<!--")
@@ -17,7 +19,7 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]+"
 )
 _SPACES: Final = re.compile(r"[ \t\u00a0]+")
-_LINES: Final = re.compile(r"\s*\n\s*")
+_LINES: Final = re.compile(r"(?<!\s)\s*\n\s*")
 _LONGEST: Final = 1_000_000
 """Characters of a text that are looked at before it is cut."""
 
@@ -49,7 +51,7 @@ def bullets_in(text: str) -> list[str]:
     if "<li" not in text.lower():
         return []
     try:
-        nodes = LexborHTMLParser(text[:_LONGEST]).css("li")
+        nodes = LexborHTMLParser(shallow(text[:_LONGEST])).css("li")
         points = [plain(node.text(deep=True)) for node in nodes]
     except (SelectolaxError, ValueError):
         return []
@@ -58,7 +60,7 @@ def bullets_in(text: str) -> list[str]:
 
 def _parsed(text: str) -> str | None:
     try:
-        tree = LexborHTMLParser(text)
+        tree = LexborHTMLParser(shallow(text))
         tree.strip_tags(["script", "style", "template", "noscript", "iframe", "object"])
         body = tree.body
         return None if body is None else body.text(deep=True)

@@ -1,12 +1,14 @@
 """The built-in filter: for each candidate a proposed use, or why it should be dropped.
 
 It knows English shop words (`shop_words.toml`), the part of speech of words by the shop's lexicon,
-and what the products around tell: what kinds of things they are, which words begin titles
-(brands), who says a phrase, what longer phrase it is cut from. It only proposes; a person decides.
+and what the products around tell: what kinds of things they are, who makes them, which words begin
+titles (brands), who says a phrase, what longer phrase it is cut from, of which two phrases it takes
+a word each, what specifications are called ("Fabric: cotton"), and what nearly all products say. It
+only proposes; a person decides.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -30,12 +32,20 @@ PLACES: Final[Mapping[str, str]] = {"good for": "for", "has": "with", "which is"
 _MEASURE: Final = re.compile(
     r"\d+(?:oz|ml|in|inch|inches|cm|mm|ft|feet|lb|lbs|g|kg|mg|w|v|mah|pcs|pc|pack|pk|ct|count|l|x\d+)"
 )
-_CODE: Final = re.compile(r"(?=.*\d.*\d.*\d)[a-z0-9]+")
+_CODE: Final = re.compile(r"(?:[a-z]*+[0-9]){3}[a-z0-9]*+")
 _ONE_VOICE: Final = 0.75
 """The share of a phrase's products that begin with one brand, from which on it is that brand's."""
 _FEW: Final = 4
 """Products below which shares say nothing."""
 _FRAGMENT: Final = 0.8
+_EVERYWHERE: Final = 0.4
+"""The share of all products, from which on what they say tells none from the others."""
+_MANY: Final = 40
+"""Products below which that share says nothing."""
+_LONGEST_LABEL: Final = 40
+_SHORT_VALUE: Final = 4
+"""Words of what a specification says, at most."""
+_MANY_VALUES: Final = 1_000
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -44,6 +54,9 @@ class Proposal(msgspec.Struct, frozen=True):
     use: str
     """One of the four uses, or `drop`."""
     reason: str
+    rank: int = 0
+    """How likely people would say it: 0 what its words are known for, 1 what only its parts of
+    speech tell, 2 what has a word that no lexicon knows."""
 
 
 @cache
@@ -65,6 +78,16 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Phrase to the share of its products that begin with the same word; few products: none."""
     longer: Mapping[str, str]
     """Phrase to the longer one of which it nearly always is a part."""
+    crossing: Mapping[str, str] = {}
+    """Phrase to a commoner one that ends in its first word: "sleeve striped" to "full sleeve"."""
+    makers: frozenset[str] = frozenset()
+    """Phrases out of the names of brands."""
+    labels: frozenset[str] = frozenset()
+    """What specifications are called: `style code`."""
+    labelled: frozenset[str] = frozenset()
+    """The end of a label and the beginning of what it says: `fabric cotton`."""
+    everywhere: frozenset[str] = frozenset()
+    """Phrases that a large part of all products has."""
 
     @classmethod
     def of(
@@ -91,9 +114,21 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             for word, count in begins.items()
             if count >= 2 and count >= 0.5 * around[word] and word not in tags and len(word) > 2
         }
+        named = {tuple(words(brand)) for record in records if (brand := _brand(record))}
+        brands.update(word for name in named for word in name if len(word) > 2 and word not in tags)
+        labels, labelled = _labels(records)
         return cls(
             kinds=kinds,
             brands=frozenset(brands),
+            crossing=_crossing(neighbours, totals),
+            makers=frozenset(phrase for name in named for phrase in _inside(name)),
+            labels=labels,
+            labelled=labelled,
+            everywhere=frozenset(
+                phrase
+                for phrase, places in where.items()
+                if len(records) >= _MANY and len(places) > _EVERYWHERE * len(records)
+            ),
             voices={
                 phrase: Counter(firsts[place] for place in places).most_common(1)[0][1]
                 / len(places)
@@ -108,6 +143,56 @@ def _first_word(record: Mapping[str, Any]) -> str:
     title = record.get("name")
     title_words = words(title[:200]) if isinstance(title, str) else []
     return title_words[0] if title_words else ""
+
+
+def _brand(record: Mapping[str, Any]) -> str:
+    brand = record.get("brand")
+    return brand[:100] if isinstance(brand, str) else ""
+
+
+def _inside(name: Sequence[str]) -> list[str]:
+    """The phrases of two words and more in a name."""
+    places = range(len(name) + 1)
+    return [" ".join(name[a:b]) for a in places for b in places if b - a > 1]
+
+
+def _labels(records: Sequence[Mapping[str, Any]]) -> tuple[frozenset[str], frozenset[str]]:
+    """What specifications among the features are called, and where each goes on to what it says.
+
+    A specification is a few words behind a label that other products have, too; what is said in
+    sentences behind a heading is none.
+    """
+    said: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    for record in records:
+        features = record.get("small_description")
+        for feature in features if isinstance(features, list) else []:
+            label, colon, value = feature.partition(":") if isinstance(feature, str) else ("",) * 3
+            name = words(label) if colon and len(label) <= _LONGEST_LABEL else ()
+            if name and len(said[name]) < _MANY_VALUES:
+                said[name].append(words(value[: 2 * _LONGEST_LABEL]))
+    labels: set[str] = set()
+    labelled: set[str] = set()
+    for name, values in said.items():
+        short = sum(len(value) <= _SHORT_VALUE for value in values)
+        if len(values) >= _FEW and short > _FRAGMENT * len(values):
+            labels.add(" ".join(name))
+            labels.update(_inside(name))
+            labelled.update(f"{name[-1]} {value[0]}" for value in values if value)
+    return frozenset(labels), frozenset(labelled)
+
+
+def _crossing(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dict[str, str]:
+    """Phrases that mostly stand where a commoner phrase ends in their first word."""
+    made: dict[str, str] = {}
+    for phrase, around in neighbours.items():
+        before: Counter[str] = Counter()
+        for longer, count in around.items():
+            left = longer.rpartition(" ")[0]
+            if left != phrase and longer.endswith(phrase) and totals[left] > totals[phrase]:
+                before[left] += count
+        if before and sum(before.values()) >= _FRAGMENT * totals[phrase]:
+            made[phrase] = min(before, key=lambda one: (-before[one], one))
+    return made
 
 
 def _heads(record: Mapping[str, Any]) -> set[str]:
@@ -170,6 +255,14 @@ def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
             return f"about the sale, not the product: {word}"
         if word in known["praise"]:
             return f"praise says nothing: {word}"
+    if phrase in around.makers:
+        return "the name of a brand"
+    if phrase in around.labels:
+        return "what a specification is called"
+    if phrase in around.labelled:
+        return "what a specification is called, and what it says"
+    if phrase in around.everywhere:
+        return "nearly all products say it"
     if len({lucene_stem(word) for word in parts}) < len(parts):
         return "the same word twice"
     if all(word in known["people"] for word in parts):
@@ -182,15 +275,30 @@ def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
         _tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]
     ):
         return f"a piece of a sentence: {first}"
+    if _tag(first) == "JJ" == _tag(last) and not _quality(first, last):
+        return f"two adjectives of something: {phrase}"
     if last in known["closers"] or (
         _tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]
     ):
         return f"a piece of a sentence: {last}"
     if around.voices.get(phrase, 0) >= _ONE_VOICE:
         return "only one brand says it"
+    if last in known["people"] and first not in known["people"] and first.endswith("ed"):
+        return f"a piece of a title: {phrase}"
+    if first in known["people"] and _tag(last) in ("JJ", "VBN") and last not in known["wanted"]:
+        return f"a piece of a title: {phrase}"
+    if phrase in around.crossing:
+        return f"goes on from another phrase: {around.crossing[phrase]}"
     if phrase in around.longer:
         return f"part of a longer phrase: {around.longer[phrase]}"
     return ""
+
+
+def _quality(first: str, last: str) -> bool:
+    """Whether shops are known to say so of what a product is like, or is made of."""
+    known = shop_words()
+    ends = known["qualities_last"] | known["surely_last"] | known["materials"]
+    return first in known["qualities_first"] or last in ends
 
 
 def _tag(word: str) -> str:
@@ -219,6 +327,7 @@ def _use(parts: list[str], around: Surroundings) -> Proposal:
         return Proposal("which is", f"a quality: {last}")
     if last in known["occasions"] or last in known["people"]:
         return Proposal("good for", f"whom or what it is for: {last}")
+    rank = 1 if all(map(_tag, parts)) else 2
     if _tag(last) in ("JJ", "VBN", "VBG") or (not _tag(last) and last.endswith(("ed", "ing"))):
-        return Proposal("which is", f"ends in an adjective: {last}")
-    return Proposal("has", f"ends in a noun: {last}")
+        return Proposal("which is", f"ends in an adjective: {last}", rank)
+    return Proposal("has", f"ends in a noun: {last}", rank)

@@ -11,7 +11,16 @@ from errands.mining.candidates import AttributeCandidate, Candidates
 from errands.mining.decisions import Decisions
 from errands.mining.proposal import DROP, USES
 
-__all__ = ["BULKS", "KEYS", "Review", "ReviewProgress", "kept_uses"]
+__all__ = [
+    "BULKS",
+    "KEYS",
+    "Review",
+    "ReviewProgress",
+    "check_bulk",
+    "check_group",
+    "kept_uses",
+    "ranks_of",
+]
 
 KEYS: Final[Mapping[str, str]] = dict(zip("1234", USES, strict=True)) | {"d": DROP, " ": DROP}
 """What a key says of the candidate that is shown."""
@@ -38,10 +47,7 @@ class Review:
 
     def __init__(self, mined: Candidates, decisions: Decisions, group: str | None = None) -> None:
         """With `group`, only the candidates of that category or query."""
-        if group is not None and group not in mined.groups:
-            raise SettingError(
-                f"There is no group {group!r}; there are {', '.join(list(mined.groups)[:20])}."
-            )
+        check_group(mined, group)
         self.mined = mined
         self.decisions = decisions
         self.candidates = tuple(
@@ -88,8 +94,7 @@ class Review:
 
     def accept(self, what: str) -> int:
         """Take the filter's word for all that is left of `drops`, or of `all`; gives how many."""
-        if what not in BULKS:
-            raise SettingError(f"{what!r} cannot be accepted; expected {' or '.join(BULKS)}.")
+        check_bulk(what)
         made = self.decisions.made
         left = [
             (one.phrase, one.proposal.use)
@@ -98,6 +103,20 @@ class Review:
         ]
         self.decisions.decide_all(left)
         return len(left)
+
+
+def check_group(mined: Candidates, group: str | None) -> None:
+    """A group to go through must be there."""
+    if group is not None and group not in mined.groups:
+        raise SettingError(
+            f"There is no group {group!r}; there are {', '.join(list(mined.groups)[:20])}."
+        )
+
+
+def check_bulk(what: str) -> None:
+    """What can be accepted unseen."""
+    if what not in BULKS:
+        raise SettingError(f"{what!r} cannot be accepted; expected {' or '.join(BULKS)}.")
 
 
 def kept_uses(
@@ -110,3 +129,8 @@ def kept_uses(
         if use in USES:
             made[one.phrase] = use
     return made
+
+
+def ranks_of(mined: Candidates) -> dict[str, int]:
+    """Phrase to how likely people would say it, as the filter thinks; 0 is not listed."""
+    return {one.phrase: one.proposal.rank for one in mined.candidates if one.proposal.rank}

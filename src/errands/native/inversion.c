@@ -9,7 +9,6 @@ EXPORT void invert(
     Postings *index, const uint32_t *ids, const uint16_t *tfs, const int64_t *firsts,
     const uint32_t *rows, const uint32_t *terms, uint64_t *ends
 ) {
-    uint64_t first_rare = index->starts[index->frequent];
     int64_t exceptions = 0;
     for (int64_t place = 0; place < index->documents; place++) {
         float factor = index->inverse[index->norms[place]];
@@ -20,31 +19,28 @@ EXPORT void invert(
             uint64_t at = ends[term]++;
             float part = 1.0f - 1.0f / (1.0f + (float)times * factor);
             uint32_t share = (uint32_t)(part * FULL) + 1;
-            uint32_t rest;
-            bool fits;
             share = share < FULL ? share : FULL;
             if (term < index->frequent) {
-                int64_t cell = term * index->groups + group;
+                uint8_t *group_bound = &index->group_bounds[term * index->groups + group];
                 uint8_t *bound = &index->bounds[term * index->groups * GROUP + block];
-                if (!index->counts[cell])
-                    index->group_starts[cell] = (uint32_t)(at - index->starts[term]);
-                index->counts[cell] += UINT64_C(1) << (8 * (block % GROUP));
+                Cell *cell = &index->cells[term * index->groups + group];
+                if (!*group_bound)
+                    cell->before = (uint32_t)(at - index->starts[term]);
+                cell->bits[block % GROUP] |= UINT32_C(1) << (place & LOW);
                 if (share > *bound)
                     *bound = (uint8_t)share;
-                if (share > index->group_bounds[cell])
-                    index->group_bounds[cell] = (uint8_t)share;
-                fits = times <= MOST_TIMES;
-                rest = (fits ? times : 0) << BLOCK_BITS | (place & LOW);
+                if (share > *group_bound)
+                    *group_bound = (uint8_t)share;
             } else {
-                index->places[at - first_rare] = (uint32_t)place;
-                fits = times <= MOST_RARE_TIMES;
-                rest = fits ? times : 0;
+                index->places[at - index->first_rare] = (uint32_t)place;
+                index->shares[at - index->first_rare] = (uint8_t)share;
             }
-            index->entries[at] = (uint16_t)(share << 8 | rest);
-            if (!fits) {
+            if (times > MOST_TIMES) {
                 index->often[exceptions] = at;
-                index->times[exceptions++] = (uint16_t)times;
+                index->often_times[exceptions++] = (uint16_t)times;
+                times = 0;
             }
+            index->times[at] = (uint8_t)times;
         }
     }
 }

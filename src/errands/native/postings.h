@@ -7,54 +7,58 @@
 
 enum {
     BLOCK_BITS = 5,
-    BLOCK = 1 << BLOCK_BITS, /* documents */
+    BLOCK = 1 << BLOCK_BITS, /* documents: as many as bits of a word */
     LOW = BLOCK - 1,
     GROUP = 8, /* blocks */
     GROUP_BITS = BLOCK_BITS + 3,
-    FULL = 255, /* the share of a term that adds all of its weight */
-    MOST_TIMES = 0xFF >> BLOCK_BITS,
-    MOST_RARE_TIMES = 0xFF,
+    FULL = 255,       /* the share of a term that adds all of its weight */
+    MOST_TIMES = 254, /* more are in a list of their own */
 };
+
+typedef struct Cell Cell;
 
 typedef struct {
     int64_t documents;
     int64_t groups;
     int64_t frequent;
+    uint64_t first_rare; /* the first posting of a rare term */
     int64_t exceptions;
     uint64_t *starts;
-    uint16_t *entries;
-    uint32_t *places;
+    uint8_t *times;
+    Cell *cells;
     uint8_t *bounds;
     uint8_t *group_bounds;
-    uint64_t *counts;
-    uint32_t *group_starts;
+    uint32_t *places;
+    uint8_t *shares;
     uint64_t *often;
-    uint16_t *times;
+    uint16_t *often_times;
     uint8_t *norms;
     uint32_t *numbers;
     float *inverse; /* of each length byte */
 } Postings;
 
-/* The postings of a frequent term in a block. */
-typedef struct {
-    uint64_t first;
-    uint64_t end;
-} Slice;
+/* What a frequent term has in a group: how many postings before it, and which documents of each
+   block. */
+struct Cell {
+    uint32_t before;
+    uint32_t bits[GROUP];
+};
 
-static inline Slice slice_of(const Postings *index, int64_t term, uint64_t block) {
-    uint64_t group = block / GROUP, shift = 8 * (block % GROUP);
-    uint64_t counts = index->counts[term * index->groups + (int64_t)group];
-    uint64_t below = counts & ((UINT64_C(1) << shift) - 1);
-    /* The bytes below, added up in the highest byte of a product. */
-    uint64_t first = index->starts[term]
-        + index->group_starts[term * index->groups + (int64_t)group]
-        + ((below * UINT64_C(0x0101010101010101)) >> 56);
-    return (Slice){first, first + ((counts >> shift) & 0xFF)};
+static inline const Cell *cells_of(const Postings *index, int64_t term) {
+    return index->cells + term * index->groups;
 }
 
-/* The place of a rare term's posting. */
-static inline uint32_t place_of(const Postings *index, uint64_t posting) {
-    return index->places[posting - index->starts[index->frequent]];
+/* The documents of a block that have the term, as bits. */
+static inline uint32_t bits_of(const Cell *cells, int64_t block) {
+    return cells[block / GROUP].bits[block % GROUP];
+}
+
+/* How many postings of the term lie before those of a block. */
+static inline uint64_t postings_before(const Cell *cells, int64_t block) {
+    uint64_t before = cells[block / GROUP].before;
+    for (int64_t i = block / GROUP * GROUP; i < block; i++)
+        before += (uint64_t)__builtin_popcount(bits_of(cells, i));
+    return before;
 }
 
 #endif

@@ -1,24 +1,35 @@
-/* From postings to the best documents, exactly: see errands/shop/search/index.py for how. */
+/* From postings to the best documents, exactly: see errands/shop/search/index.py for how.
+
+   Every offset that was read from a file is checked before it is used: where one leads outside its
+   array, functions return DAMAGED. */
 
 #include "postings.h"
 
 enum {
-    FINE = 1 << 22,     /* whole numbers stand for weights: so many for those of a query together */
-    MOST_TERMS = 4096,  /* of more the whole numbers would tell too little */
-    TOGETHER = 256,     /* blocks that are opened together */
-    FIRST_GROUPS = 32,  /* where the first bar is looked for: the groups with the highest bounds */
-    FIRST_BLOCKS = 64,  /* and of their blocks these */
-    BUCKETS = 1 << 10,
+    DAMAGED = -1,
+    TOO_MANY = -2,      /* terms */
+    SCALE = 60000,      /* whole numbers stand for weights: so many for those of a query together */
+    MOST_TERMS = 2048,  /* of more the whole numbers would tell too little, or exceed 16 bits */
+    TOGETHER = 32,      /* groups whose blocks are bounded together, */
+    PARTS = 1 << 15,    /* unless their terms are so many that these are not enough */
+    AHEAD = 6,          /* so many blocks before a block is opened its memory is called for */
+    AT_ONCE = 6,        /* terms that are added before a block is asked whether it can be left */
+    FIRST_BLOCKS = 64,  /* where the first bar is looked for: those with the highest bounds */
 };
 
 static const double DOUBT = 1e-5; /* of all weights: far more than 32-bit numbers can be wrong */
 
-/* Row additions are many at a time where the processor can. */
+/* Additions are many at a time where the processor can. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
 #endif
+
+typedef uint16_t Lanes __attribute__((vector_size(32)));
+typedef uint64_t Quads __attribute__((vector_size(32)));
+typedef uint8_t Bytes __attribute__((vector_size(32)));
+typedef uint32_t Words __attribute__((vector_size(32)));
 
 typedef struct {
     const int64_t *terms;
@@ -37,27 +48,62 @@ typedef struct {
 /* What ranking has cost so far. */
 typedef struct {
     int64_t bounded; /* blocks whose bounds were added up */
-    int64_t opened;  /* blocks whose postings were looked at */
-    int64_t added;   /* postings that were added up */
+    int64_t opened;  /* blocks whose documents were looked at */
+    int64_t added;   /* terms that were added in open blocks */
     int64_t scored;  /* documents that were scored exactly */
 } Work;
 
-/* Blocks that are opened together. */
+/* The postings of a rare term, from the first that was not passed. */
+typedef struct {
+    const uint32_t *places;
+    const uint8_t *shares;
+    int64_t at;
+    int64_t count;
+    uint16_t step;
+} Rare;
+
+/* A query's terms in whole numbers: a share of `step` / 256 for each 1 / 255 of a term's weight, so
+   that sums are never too low. The terms that may add most come first. */
+typedef struct {
+    int64_t frequent;
+    int64_t rare;
+    uint16_t steps[MOST_TERMS];
+    const uint8_t *bounds[MOST_TERMS];
+    const uint8_t *group_bounds[MOST_TERMS];
+    const Cell *cells[MOST_TERMS];
+    Rare rares[MOST_TERMS];
+} Plan;
+
+/* Blocks of some groups that may reach the bar. */
 typedef struct {
     int64_t count;
-    int64_t alive_count;
-    uint32_t blocks[TOGETHER];
-    uint32_t rests[TOGETHER]; /* what the terms to come can still add in each of them */
-    uint32_t peaks[TOGETHER]; /* the largest sum in each of them */
-    uint32_t alive[TOGETHER];
-    Slice slices[TOGETHER];
-    uint32_t sums[TOGETHER * BLOCK];
-} Open;
+    uint32_t blocks[TOGETHER * GROUP + 1];
+    uint16_t bounds[TOGETHER * GROUP + 1]; /* what their documents can score at most */
+    uint32_t groups[TOGETHER * GROUP + 1]; /* which of the groups they are in */
+    uint16_t parts[PARTS]; /* what each frequent term adds at most in each block of each group */
+} Blocks;
 
-static uint32_t times_told(const Postings *index, uint64_t posting, uint32_t told) {
+/* All lanes' bits together. */
+static inline uint16_t any_of(const Lanes *lanes) {
+    const Quads quads = (Quads)*lanes;
+    uint64_t any = quads[0] | quads[1] | quads[2] | quads[3];
+    any |= any >> 32;
+    return (uint16_t)(any | any >> 16);
+}
+
+static inline uint16_t part_of(uint16_t step, uint8_t share) {
+    return (uint16_t)(((uint32_t)step * (uint16_t)(share << 8)) >> 16);
+}
+
+/* Add what a share stands for: at least 1, and never too little. */
+static inline void add(uint16_t *sum, uint16_t step, uint8_t share) {
+    *sum = (uint16_t)(*sum + part_of(step, share) + 1);
+}
+
+static uint32_t times_of(const Postings *index, uint64_t posting) {
     int64_t first = 0, end = index->exceptions;
-    if (told)
-        return told;
+    if (index->times[posting])
+        return index->times[posting];
     while (first < end) {
         int64_t middle = (first + end) / 2;
         if (index->often[middle] < posting)
@@ -65,43 +111,41 @@ static uint32_t times_told(const Postings *index, uint64_t posting, uint32_t tol
         else
             end = middle;
     }
-    return first < index->exceptions ? index->times[first] : 0;
+    return first < index->exceptions ? index->often_times[first] : 0;
 }
 
-static inline uint32_t times_of_frequent(const Postings *index, uint64_t posting) {
-    return times_told(index, posting, (index->entries[posting] & 0xFF) >> BLOCK_BITS);
+static inline double share_of(
+    const Postings *index, float weight, uint64_t posting, int64_t place
+) {
+    float factor = index->inverse[index->norms[place]];
+    return (double)(weight - weight / (1.0f + (float)times_of(index, posting) * factor));
 }
 
-static inline uint32_t times_of_rare(const Postings *index, uint64_t posting) {
-    return times_told(index, posting, index->entries[posting] & 0xFF);
-}
-
-static inline double share_of(float weight, uint32_t times, float factor) {
-    return (double)(weight - weight / (1.0f + (float)times * factor));
-}
-
-/* The score of every document, by place; `sums` must be all zero. */
-EXPORT void score_all(
+/* The score of every document, by place; `sums` must be all zero. Returns 0 or DAMAGED. */
+EXPORT int64_t score_all(
     const Postings *index, const int64_t *terms, const float *weights, int64_t count, double *sums
 ) {
     for (int64_t t = 0; t < count; t++) {
+        uint64_t p = index->starts[terms[t]], end = index->starts[terms[t] + 1];
         if (terms[t] >= index->frequent) {
-            for (uint64_t p = index->starts[terms[t]]; p < index->starts[terms[t] + 1]; p++) {
-                uint32_t place = place_of(index, p);
-                float factor = index->inverse[index->norms[place]];
-                sums[place] += share_of(weights[t], times_of_rare(index, p), factor);
+            for (; p < end; p++) {
+                int64_t place = index->places[p - index->first_rare];
+                if (place >= index->documents)
+                    return DAMAGED;
+                sums[place] += share_of(index, weights[t], p, place);
             }
             continue;
         }
-        for (int64_t block = 0; block < index->groups * GROUP; block++) {
-            Slice slice = slice_of(index, terms[t], (uint64_t)block);
-            for (uint64_t p = slice.first; p < slice.end; p++) {
-                int64_t place = block << BLOCK_BITS | (index->entries[p] & LOW);
-                float factor = index->inverse[index->norms[place]];
-                sums[place] += share_of(weights[t], times_of_frequent(index, p), factor);
+        const Cell *cells = cells_of(index, terms[t]);
+        for (int64_t block = 0; block < index->groups * GROUP; block++)
+            for (uint32_t left = bits_of(cells, block); left; left &= left - 1, p++) {
+                int64_t place = block << BLOCK_BITS | __builtin_ctz(left);
+                if (place >= index->documents || p >= end)
+                    return DAMAGED;
+                sums[place] += share_of(index, weights[t], p, place);
             }
-        }
     }
+    return 0;
 }
 
 /* Whether the first is better: the higher score, then the smaller number. */
@@ -125,18 +169,21 @@ static void put(Best *best, uint32_t number, float score) {
     best->numbers[at] = number;
 }
 
-/* The best k documents, every document scored; returns how many. `sums` is left all zero. */
+/* The best k documents, every document scored; returns how many, or DAMAGED. `sums` must be all
+   zero. */
 EXPORT int64_t rank_all(
     const Postings *index, const int64_t *terms, const float *weights, int64_t count, int64_t k,
     double *sums, uint32_t *numbers, float *scores
 ) {
     Best best = {k, 0, numbers, scores};
     float worst = 0;
-    score_all(index, terms, weights, count, sums);
+    if (score_all(index, terms, weights, count, sums) == DAMAGED)
+        return DAMAGED;
     for (int64_t place = 0; place < index->documents; place++) {
         float score = (float)sums[place];
-        sums[place] = 0;
         if (score > 0 && score >= worst) {
+            if (index->numbers[place] >= index->documents)
+                return DAMAGED;
             put(&best, index->numbers[place], score);
             if (best.size == k)
                 worst = scores[k - 1];
@@ -145,329 +192,411 @@ EXPORT int64_t rank_all(
     return best.size;
 }
 
-/* The score of one document, its shares added in the query's order as `score_all` does. */
-static float score_of(const Postings *index, const Query *query, int64_t place) {
-    float factor = index->inverse[index->norms[place]];
-    double total = 0;
+/* The postings of a rare term in a block: which documents, and the first posting. Returns whether
+   there are any. */
+static bool find_rare(
+    const Postings *index, int64_t term, uint32_t block, uint64_t *first, uint32_t *bits
+) {
+    const uint32_t *places = index->places - index->first_rare;
+    uint64_t begin = index->starts[term], stop = index->starts[term + 1], end = stop;
+    while (begin < end) {
+        uint64_t middle = (begin + end) / 2;
+        if (places[middle] >> BLOCK_BITS < block)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    *first = begin;
+    for (*bits = 0; begin < stop && places[begin] >> BLOCK_BITS == block; begin++)
+        *bits |= UINT32_C(1) << (places[begin] & LOW);
+    return *bits;
+}
+
+/* Score the documents of a block whose bits are set, shares added in the query's order as
+   `score_all` does, and keep those that are among the best. Returns 0 or DAMAGED. */
+WIDE static int64_t score_block(
+    const Postings *index, const Query *query, uint32_t block, uint32_t documents, Best *best,
+    Work *work
+) {
+    /* The query's terms that the block has: which documents, and their first posting. */
+    struct {
+        uint32_t bits;
+        float weight;
+        uint64_t first;
+    } has[MOST_TERMS];
+    int64_t terms = 0;
     for (int64_t t = 0; t < query->count; t++) {
         int64_t term = query->terms[t];
         if (term < index->frequent) {
-            Slice slice = slice_of(index, term, (uint64_t)place >> BLOCK_BITS);
-            for (uint64_t p = slice.first; p < slice.end; p++)
-                if ((index->entries[p] & LOW) == (place & LOW)) {
-                    total += share_of(query->weights[t], times_of_frequent(index, p), factor);
-                    break;
-                }
-        } else {
-            uint64_t first = index->starts[term], end = index->starts[term + 1], stop = end;
-            while (first < end) {
-                uint64_t middle = (first + end) / 2;
-                if (place_of(index, middle) < place)
-                    first = middle + 1;
-                else
-                    end = middle;
-            }
-            if (first < stop && place_of(index, first) == place)
-                total += share_of(query->weights[t], times_of_rare(index, first), factor);
-        }
+            const Cell *cells = cells_of(index, term);
+            has[terms].bits = bits_of(cells, block);
+            has[terms].first = index->starts[term] + postings_before(cells, block);
+            if (!(has[terms].bits & documents))
+                continue;
+            if (has[terms].first + (uint64_t)__builtin_popcount(has[terms].bits)
+                > index->starts[term + 1])
+                return DAMAGED;
+        } else if (!find_rare(index, term, block, &has[terms].first, &has[terms].bits))
+            continue;
+        __builtin_prefetch(index->times + has[terms].first);
+        has[terms++].weight = query->weights[t];
     }
-    return (float)total;
+    for (; documents; documents &= documents - 1) {
+        uint32_t low = (uint32_t)__builtin_ctz(documents), below = (UINT32_C(1) << low) - 1;
+        uint32_t place = block << BLOCK_BITS | low;
+        double total = 0;
+        if (place >= index->documents || index->numbers[place] >= index->documents)
+            return DAMAGED;
+        for (int64_t t = 0; t < terms; t++)
+            if (has[t].bits >> low & 1) {
+                uint64_t posting = has[t].first + (uint64_t)__builtin_popcount(has[t].bits & below);
+                total += share_of(index, has[t].weight, posting, place);
+            }
+        put(best, index->numbers[place], (float)total);
+        work->scored++;
+    }
+    return 0;
 }
 
-/* The k-th largest of some numbers; 1 if that is less, or if there are fewer. By the highest ten bits
-   first, then by the next ten of those that have these. */
-static uint32_t kth(const uint32_t *values, int64_t count, int64_t k) {
-    uint32_t largest = 0, shift = 0, low = 0;
+/* The k-th largest of some numbers, or 1 if that is less or there are fewer: by the high bytes
+   first, then by the low bytes of those that have the right one. */
+static uint16_t kth(const uint16_t *values, int64_t count, int64_t k) {
+    /* Neighbours are often alike, and a counter that was just written is slow to read. */
+    int32_t highs[4][256] = {0}, lows[256] = {0}, those;
+    int64_t high = 255, low = 255;
     for (int64_t i = 0; i < count; i++)
-        largest = values[i] > largest ? values[i] : largest;
-    while (largest >> shift >= BUCKETS)
-        shift++;
-    for (;;) {
-        int32_t counts[BUCKETS] = {0};
-        int64_t bucket = BUCKETS - 1;
-        for (int64_t i = 0; i < count; i++)
-            if (values[i] >= low && (values[i] - low) >> shift < BUCKETS)
-                counts[(values[i] - low) >> shift]++;
-        for (; bucket && counts[bucket] < k; bucket--)
-            k -= counts[bucket];
-        low += (uint32_t)bucket << shift;
-        if (!shift)
-            return low ? low : 1;
-        shift = shift > 10 ? shift - 10 : 0;
+        highs[i & 3][values[i] >> 8]++;
+    for (; high; high--, k -= those) {
+        those = highs[0][high] + highs[1][high] + highs[2][high] + highs[3][high];
+        if (those >= k)
+            break;
     }
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] >> 8 == high)
+            lows[values[i] & 0xFF]++;
+    for (; low && lows[low] < k; low--)
+        k -= lows[low];
+    return high || low ? (uint16_t)(high << 8 | low) : 1;
+}
+
+/* Put down a query's terms in whole numbers; returns how many of them stand for a weight of 1. */
+static double plan_query(const Postings *index, const Query *query, Plan *plan) {
+    double total = 0;
+    plan->frequent = plan->rare = 0;
+    for (int64_t t = 0; t < query->count; t++)
+        total += query->weights[t];
+    for (int64_t t = 0; t < query->count; t++) {
+        int64_t term = query->terms[t], at;
+        uint64_t first = index->starts[term], end = index->starts[term + 1];
+        uint16_t step = (uint16_t)(query->weights[t] / total * SCALE * 256 / FULL + 1);
+        if (term >= index->frequent) {
+            uint64_t in_rare = first - index->first_rare;
+            plan->rares[plan->rare++] = (Rare){
+                index->places + in_rare, index->shares + in_rare, 0, (int64_t)(end - first), step};
+            continue;
+        }
+        for (at = plan->frequent++; at && plan->steps[at - 1] < step; at--) {
+            plan->steps[at] = plan->steps[at - 1];
+            plan->bounds[at] = plan->bounds[at - 1];
+            plan->group_bounds[at] = plan->group_bounds[at - 1];
+            plan->cells[at] = plan->cells[at - 1];
+        }
+        plan->steps[at] = step;
+        plan->bounds[at] = index->bounds + term * index->groups * GROUP;
+        plan->group_bounds[at] = index->group_bounds + term * index->groups;
+        plan->cells[at] = cells_of(index, term);
+    }
+    return SCALE / total;
 }
 
 WIDE static void add_row(
-    const uint8_t *restrict row, uint32_t step, uint32_t *restrict bounds, int64_t count
+    const uint8_t *restrict row, uint16_t step, uint16_t *restrict bounds, int64_t count
 ) {
     for (int64_t i = 0; i < count; i++)
-        bounds[i] += step * row[i];
+        bounds[i] = (uint16_t)(bounds[i] + part_of(step, row[i]));
 }
 
-/* Bound what documents of each group can score, put down what rare terms can add in each block, and
-   order the terms: those that may add most first. */
-static void bound_groups(
-    const Postings *index, const Query *query, const uint32_t *steps, uint32_t *group_bounds,
-    uint32_t *rare_bounds, int64_t *order
+/* Bound what documents of each group can score, and put down what rare terms can add in each block.
+   Returns 0 or DAMAGED. */
+static int64_t bound_groups(
+    const Postings *index, const Plan *plan, uint16_t *group_bounds, uint16_t *rare_bounds
 ) {
-    uint64_t mosts[MOST_TERMS];
-    memset(group_bounds, 0, (size_t)index->groups * sizeof *group_bounds);
-    for (int64_t t = 0; t < query->count; t++) {
-        int64_t term = query->terms[t], at;
-        if (term < index->frequent) {
-            const uint8_t *row = index->group_bounds + term * index->groups;
-            add_row(row, steps[t], group_bounds, index->groups);
-            mosts[t] = (uint64_t)steps[t] * FULL;
-        } else {
-            uint64_t p = index->starts[term], end = index->starts[term + 1];
-            uint32_t most = 0;
-            while (p < end) {
-                uint32_t group = place_of(index, p) >> GROUP_BITS, in_group = 0;
-                while (p < end && place_of(index, p) >> GROUP_BITS == group) {
-                    uint32_t block = place_of(index, p) >> BLOCK_BITS, in_block = 0;
-                    for (; p < end && place_of(index, p) >> BLOCK_BITS == block; p++) {
-                        uint32_t share = index->entries[p] >> 8;
-                        in_block = share > in_block ? share : in_block;
-                    }
-                    rare_bounds[block] += steps[t] * in_block;
-                    in_group = in_block > in_group ? in_block : in_group;
-                }
-                group_bounds[group] += steps[t] * in_group;
-                most = in_group > most ? in_group : most;
+    /* Parts are rounded down: each may lack 1. */
+    for (int64_t group = 0; group < index->groups; group++)
+        group_bounds[group] = (uint16_t)plan->frequent;
+    for (int64_t t = 0; t < plan->frequent; t++)
+        add_row(plan->group_bounds[t], plan->steps[t], group_bounds, index->groups);
+    for (int64_t t = 0; t < plan->rare; t++) {
+        const Rare *rare = &plan->rares[t];
+        for (int64_t p = 0; p < rare->count;) {
+            uint32_t group = rare->places[p] >> GROUP_BITS;
+            uint8_t in_group = 0;
+            if (rare->places[p] >= index->documents)
+                return DAMAGED;
+            while (p < rare->count && rare->places[p] >> GROUP_BITS == group) {
+                uint32_t block = rare->places[p] >> BLOCK_BITS;
+                uint8_t in_block = 0;
+                for (; p < rare->count && rare->places[p] >> BLOCK_BITS == block; p++)
+                    in_block = rare->shares[p] > in_block ? rare->shares[p] : in_block;
+                add(&rare_bounds[block], rare->step, in_block);
+                in_group = in_block > in_group ? in_block : in_group;
             }
-            mosts[t] = (uint64_t)steps[t] * most;
+            add(&group_bounds[group], rare->step, in_group);
         }
-        for (at = t; at && mosts[order[at - 1]] < mosts[t]; at--)
-            order[at] = order[at - 1];
-        order[at] = t;
     }
+    return 0;
 }
 
-/* The bounds of all blocks of some groups. */
+/* Leave no trace in the bounds by rare terms. */
+static void clear_rare(const Postings *index, const Plan *plan, uint16_t *rare_bounds) {
+    for (int64_t t = 0; t < plan->rare; t++)
+        for (int64_t p = 0; p < plan->rares[t].count; p++)
+            if (plan->rares[t].places[p] < index->documents)
+                rare_bounds[plan->rares[t].places[p] >> BLOCK_BITS] = 0;
+}
+
+/* What each frequent term adds at most in each block of a group, and with rare terms, in all. */
 WIDE static void bound_blocks(
-    const Postings *index, const Query *query, const uint32_t *steps, const uint32_t *rare_bounds,
-    const uint32_t *groups, int64_t count, uint32_t *restrict bounds
+    const Plan *plan, const uint16_t *rare_bounds, uint32_t group, uint16_t *restrict parts,
+    uint16_t *restrict bounds
 ) {
-    for (int64_t i = 0; i < count; i++)
-        memcpy(bounds + i * GROUP, rare_bounds + (int64_t)groups[i] * GROUP, GROUP * sizeof *bounds);
-    for (int64_t t = 0; t < query->count; t++) {
-        if (query->terms[t] < index->frequent) {
-            const uint8_t *rows = index->bounds + query->terms[t] * index->groups * GROUP;
-            uint32_t step = steps[t];
-            for (int64_t i = 0; i < count; i++) {
-                const uint8_t *restrict row = rows + (int64_t)groups[i] * GROUP;
-                uint32_t *restrict to = bounds + i * GROUP;
-                for (int j = 0; j < GROUP; j++)
-                    to[j] += step * row[j];
-            }
+    memcpy(bounds, rare_bounds + (int64_t)group * GROUP, GROUP * sizeof *bounds);
+    for (int64_t t = 0; t < plan->frequent; t++) {
+        const uint8_t *restrict row = plan->bounds[t] + (int64_t)group * GROUP;
+        uint16_t step = plan->steps[t];
+        for (int i = 0; i < GROUP; i++) {
+            uint16_t part = (uint16_t)(part_of(step, row[i]) + 1);
+            parts[t * GROUP + i] = part;
+            bounds[i] = (uint16_t)(bounds[i] + part);
         }
     }
 }
 
-/* Keep the open block if it may still reach the bar. */
-static inline void keep(Open *open, uint32_t which, uint32_t rest, uint32_t peak, uint32_t bar) {
-    open->rests[which] = rest;
-    open->peaks[which] = peak;
-    open->alive[open->alive_count] = which;
-    open->alive_count += peak + rest >= bar;
+/* Add what rare terms add to documents of a block; blocks must come in order. */
+static void add_rare(Plan *plan, uint32_t block, uint16_t *sums) {
+    for (int64_t t = 0; t < plan->rare; t++) {
+        Rare *rare = &plan->rares[t];
+        while (rare->at < rare->count && rare->places[rare->at] >> BLOCK_BITS < block)
+            rare->at++;
+        for (; rare->at < rare->count && rare->places[rare->at] >> BLOCK_BITS == block; rare->at++)
+            add(&sums[rare->places[rare->at] & LOW], rare->step, rare->shares[rare->at]);
+    }
 }
 
-static void add_frequent(
-    const Postings *index, int64_t term, uint32_t step, uint32_t bar, Open *open, Work *work
+/* Make the sums of a block's documents, which are never too low; the block is left as soon as none
+   can reach the bar. Returns those that can, as bits. `sums` begins with what rare terms add, and
+   `rest` is what the frequent ones can. */
+WIDE static uint32_t add_frequent(
+    const Plan *plan, uint32_t block, const uint16_t *parts, int32_t rest, int32_t bar,
+    uint16_t *sums, Work *work
 ) {
-    const uint8_t *bounds = index->bounds + term * index->groups * GROUP;
-    int64_t count = open->alive_count;
+    const Lanes each = {
+        1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+        1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15,
+    };
+    Lanes low, high, low_reached, high_reached;
+    uint32_t reached;
+    int64_t t = 0;
+    memcpy(&low, sums, sizeof low);
+    memcpy(&high, sums + 16, sizeof high);
+    do {
+        int64_t until = t + AT_ONCE < plan->frequent ? t + AT_ONCE : plan->frequent;
+        for (; t < until; t++) {
+            uint32_t bits = bits_of(plan->cells[t], block);
+            uint16_t part = parts[t * GROUP + block % GROUP];
+            low += (Lanes)(((uint16_t)bits & each) == each) & part;
+            high += (Lanes)(((uint16_t)(bits >> 16) & each) == each) & part;
+            rest -= part;
+        }
+        uint16_t least = (uint16_t)(bar > rest ? bar - rest : 0);
+        low_reached = (Lanes)(low >= least) & each;
+        high_reached = (Lanes)(high >= least) & each;
+        reached = any_of(&low_reached) | (uint32_t)any_of(&high_reached) << 16;
+    } while (reached && t < plan->frequent);
+    memcpy(sums, &low, sizeof low);
+    memcpy(sums + 16, &high, sizeof high);
+    work->added += t;
+    return reached;
+}
+
+/* Whether any document of a block can reach the bar, as far as high bytes of sums tell, rounded up:
+   half the work of `add_frequent`, and most blocks of a long query need no more. The block has no
+   rare terms, and its bytes must not overflow. */
+WIDE static bool may_reach(
+    const Plan *plan, uint32_t block, const uint16_t *parts, int32_t rest, int32_t bar, Work *work
+) {
+    /* A lane for each bit of each byte of a word: their order does not matter here. */
+    const Bytes each = {
+        1,  1,  1,  1,  2,  2,  2,  2,  4,  4,  4,  4,  8,   8,   8,   8,
+        16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128,
+    };
+    Bytes sums = {0};
+    Quads reached;
+    int64_t t = 0;
+    do {
+        int64_t until = t + AT_ONCE < plan->frequent ? t + AT_ONCE : plan->frequent;
+        for (; t < until; t++) {
+            Words bits = (Words){0} + bits_of(plan->cells[t], block);
+            uint16_t part = parts[t * GROUP + block % GROUP];
+            sums += (Bytes)(((Bytes)bits & each) == each) & (uint8_t)((part >> 8) + 1);
+            rest -= part;
+        }
+        uint8_t least = (uint8_t)(bar > rest ? (bar - rest + 255) >> 8 : 0);
+        reached = (Quads)(sums >= least);
+    } while (t < plan->frequent && (reached[0] | reached[1] | reached[2] | reached[3]));
+    work->added += t;
+    return reached[0] | reached[1] | reached[2] | reached[3];
+}
+
+/* The documents of a block, as bits, whose sums are in [from, below). */
+static uint32_t those_in(const uint16_t *sums, int32_t from, int32_t below) {
+    uint32_t documents = 0;
+    for (int low = 0; low < BLOCK; low++)
+        documents |= (uint32_t)(sums[low] >= from && sums[low] < below) << low;
+    return documents;
+}
+
+/* Open one of some blocks, which come in order; returns the documents that can reach the bar. */
+static inline uint32_t open_block(
+    const Blocks *open, int64_t which, const uint16_t *rare_bounds, int32_t bar, Plan *plan,
+    uint16_t *sums, Work *work
+) {
+    uint32_t block = open->blocks[which];
+    const uint16_t *parts = open->parts + open->groups[which] * plan->frequent * GROUP;
+    int32_t bound = open->bounds[which];
+    memset(sums, 0, BLOCK * sizeof *sums);
+    if (rare_bounds[block])
+        add_rare(plan, block, sums);
+    /* Blocks of a group lie together: one call is for all of them. */
+    if (which + AHEAD < open->count
+        && open->groups[which + AHEAD] != open->groups[which + AHEAD - 1])
+        for (int64_t t = 0; t < plan->frequent; t++)
+            __builtin_prefetch(plan->cells[t] + open->blocks[which + AHEAD] / GROUP);
+    work->opened++;
+    if (bar > 1 && plan->frequent > AT_ONCE && !rare_bounds[block]
+        && (bound >> 8) + plan->frequent < 256 && !may_reach(plan, block, parts, bound, bar, work))
+        return 0;
+    return add_frequent(plan, block, parts, bound - rare_bounds[block], bar, sums, work);
+}
+
+/* The blocks of some groups whose bounds reach the bar. */
+static void choose(
+    const Plan *plan, const uint16_t *rare_bounds, const uint32_t *groups, int64_t count,
+    int32_t bar, Blocks *open, Work *work
+) {
+    work->bounded += count * GROUP;
+    open->count = 0;
     for (int64_t i = 0; i < count; i++) {
-        open->slices[i] = slice_of(index, term, open->blocks[open->alive[i]]);
-        __builtin_prefetch(index->entries + open->slices[i].first);
-    }
-    open->alive_count = 0;
-    for (int64_t i = 0; i < count; i++) {
-        uint32_t which = open->alive[i], peak = open->peaks[which];
-        uint32_t rest = open->rests[which] - step * bounds[open->blocks[which]];
-        uint32_t *sums = open->sums + which * BLOCK;
-        Slice slice = open->slices[i];
-        for (uint64_t p = slice.first; p < slice.end; p++) {
-            uint32_t entry = index->entries[p], sum = sums[entry & LOW] + step * (entry >> 8);
-            sums[entry & LOW] = sum;
-            peak = sum > peak ? sum : peak;
-        }
-        work->added += (int64_t)(slice.end - slice.first);
-        keep(open, which, rest, peak, bar);
-    }
-}
-
-/* The same for a rare term, from its posting `p` on; returns where to go on. */
-static uint64_t add_rare(
-    const Postings *index, int64_t term, uint32_t step, uint32_t bar, uint64_t p, Open *open,
-    Work *work
-) {
-    uint64_t end = index->starts[term + 1];
-    int64_t count = open->alive_count;
-    open->alive_count = 0;
-    for (int64_t i = 0; i < count; i++) {
-        uint32_t which = open->alive[i], peak = open->peaks[which], most = 0;
-        uint32_t *sums = open->sums + which * BLOCK;
-        while (p < end && place_of(index, p) >> BLOCK_BITS < open->blocks[which])
-            p++;
-        for (; p < end && place_of(index, p) >> BLOCK_BITS == open->blocks[which]; p++) {
-            uint32_t share = index->entries[p] >> 8, *sum = &sums[place_of(index, p) & LOW];
-            *sum += step * share;
-            peak = *sum > peak ? *sum : peak;
-            most = share > most ? share : most;
-            work->added++;
-        }
-        keep(open, which, open->rests[which] - step * most, peak, bar);
-    }
-    return p;
-}
-
-/* Make the sums of the open blocks, which may be left as soon as they stay below the bar. `at` holds
-   where each rare term goes on, for blocks are opened in order. */
-static void add_up(
-    const Postings *index, const Query *query, const uint32_t *steps, const int64_t *order,
-    uint32_t bar, uint64_t *at, Open *open, Work *work
-) {
-    memset(open->sums, 0, (size_t)open->count * BLOCK * sizeof *open->sums);
-    for (int64_t i = 0; i < open->count; i++) {
-        open->peaks[i] = 0;
-        open->alive[i] = (uint32_t)i;
-    }
-    open->alive_count = open->count;
-    for (int64_t i = 0; i < query->count && open->alive_count; i++) {
-        int64_t t = order[i], term = query->terms[t];
-        if (term < index->frequent)
-            add_frequent(index, term, steps[t], bar, open, work);
-        else
-            at[t] = add_rare(index, term, steps[t], bar, at[t], open, work);
-    }
-    work->opened += open->count;
-}
-
-/* Score the documents of open blocks whose sums are in [least, below). */
-static void score_open(
-    const Postings *index, const Query *query, const Open *open, uint32_t least, uint32_t below,
-    Best *best, Work *work
-) {
-    for (int64_t i = 0; i < open->alive_count; i++) {
-        uint32_t which = open->alive[i];
-        if (open->peaks[which] < least)
-            continue;
-        for (int64_t low = 0; low < BLOCK; low++) {
-            uint32_t sum = open->sums[which * BLOCK + low];
-            if (sum >= least && sum < below) {
-                int64_t place = (int64_t)open->blocks[which] << BLOCK_BITS | low;
-                put(best, index->numbers[place], score_of(index, query, place));
-                work->scored++;
-            }
+        uint16_t bounds[GROUP], *parts = open->parts + i * plan->frequent * GROUP;
+        bound_blocks(plan, rare_bounds, groups[i], parts, bounds);
+        for (uint32_t j = 0; j < GROUP; j++) {
+            open->blocks[open->count] = groups[i] * GROUP + j;
+            open->groups[open->count] = (uint32_t)i;
+            open->bounds[open->count] = bounds[j];
+            open->count += bounds[j] >= bar;
         }
     }
 }
 
-static inline void open_block(Open *open, uint32_t block, uint32_t bound) {
-    open->blocks[open->count] = block;
-    open->rests[open->count++] = bound;
+/* Keep only so many blocks, those with the highest bounds. */
+static void keep_best(Blocks *open, int64_t most) {
+    uint16_t least = kth(open->bounds, open->count, most);
+    int64_t all = open->count;
+    for (int64_t i = 0; i < all; i++)
+        most -= open->bounds[i] > least;
+    open->count = 0;
+    for (int64_t i = 0; i < all; i++)
+        if (open->bounds[i] > least || (open->bounds[i] == least && most-- > 0)) {
+            open->blocks[open->count] = open->blocks[i];
+            open->groups[open->count] = open->groups[i];
+            open->bounds[open->count++] = open->bounds[i];
+        }
 }
 
 /* The sum below which no document can get among the best. */
-static uint32_t bar_of(const Best *best, double doubt, double scale) {
+static int32_t bar_of(const Best *best, double doubt, double scale) {
     double sum = best->size < best->k ? 0 : (best->scores[best->k - 1] - doubt) * scale;
-    return sum > 1 ? (uint32_t)sum : 1;
+    return sum > 1 ? (int32_t)sum : 1;
 }
 
-/* The best k documents, as `rank_all` finds them; returns how many. A query has at most MOST_TERMS
-   terms; `rare_bounds` is all zero, and left so. */
+/* The best k documents, as `rank_all` finds them; returns how many, or DAMAGED. A query has at most
+   MOST_TERMS terms; `rare_bounds` is all zero, and left so. */
 EXPORT int64_t rank(
     const Postings *index, const int64_t *terms, const float *weights, int64_t count, int64_t k,
-    uint32_t *group_bounds, uint32_t *rare_bounds, Work *work, uint32_t *numbers, float *scores
+    uint16_t *group_bounds, uint16_t *rare_bounds, Work *work, uint32_t *numbers, float *scores
 ) {
     Query query = {terms, weights, count};
     Best best = {k, 0, numbers, scores};
-    uint32_t steps[MOST_TERMS], groups[TOGETHER / GROUP], bounds[TOGETHER], first[TOGETHER];
-    int64_t order[MOST_TERMS], first_count = 0, passed = 0, some = 0, ties = FIRST_BLOCKS;
-    uint64_t at[MOST_TERMS];
-    uint32_t bar = 1, least;
-    double total = 0, scale, doubt;
-    Open open;
+    Plan plan;
+    Blocks first, open;
+    uint32_t groups[TOGETHER + 1];
+    uint16_t sums[TOGETHER * GROUP * BLOCK], least;
+    int64_t some = 0, passed = 0, together, damaged;
+    double scale = plan_query(index, &query, &plan), doubt = DOUBT * SCALE / scale;
+    int32_t bar = 1;
 
-    for (int64_t t = 0; t < count; t++)
-        total += weights[t];
-    /* Never too low, as the shares are not: a sum is at least `scale` times the score. */
-    scale = FINE / total;
-    for (int64_t t = 0; t < count; t++) {
-        steps[t] = (uint32_t)(weights[t] * scale) + 1;
-        at[t] = index->starts[terms[t]];
-    }
-    scale *= FULL;
-    doubt = DOUBT * total;
-    bound_groups(index, &query, steps, group_bounds, rare_bounds, order);
+    together = PARTS / GROUP / (plan.frequent + 1);
+    together = together < TOGETHER ? together : TOGETHER;
+    damaged = bound_groups(index, &plan, group_bounds, rare_bounds);
 
     /* The first bar: from the blocks with the highest bounds the documents that look best. */
-    least = kth(group_bounds, index->groups, FIRST_GROUPS);
-    for (int64_t group = 0; group < index->groups && some < TOGETHER / GROUP; group++)
-        if (group_bounds[group] >= least)
-            groups[some++] = (uint32_t)group;
-    bound_blocks(index, &query, steps, rare_bounds, groups, some, bounds);
-    work->bounded += some * GROUP;
-    least = kth(bounds, some * GROUP, FIRST_BLOCKS);
-    for (int64_t i = 0; i < some * GROUP; i++)
-        ties -= bounds[i] > least;
-    open.count = 0;
-    for (int64_t i = 0; i < some * GROUP; i++)
-        if (bounds[i] > least || (bounds[i] == least && ties-- > 0)) {
-            open_block(&open, groups[i / GROUP] * GROUP + (uint32_t)(i % GROUP), bounds[i]);
-            first[first_count++] = open.blocks[open.count - 1];
+    least = kth(group_bounds, index->groups, together);
+    for (int64_t group = 0; group < index->groups && some < together; group++) {
+        groups[some] = (uint32_t)group;
+        some += group_bounds[group] >= least;
+    }
+    choose(&plan, rare_bounds, groups, some, 1, &first, work);
+    keep_best(&first, FIRST_BLOCKS);
+    for (int64_t i = 0; i < first.count; i++)
+        open_block(&first, i, rare_bounds, bar, &plan, sums + i * BLOCK, work);
+    least = kth(sums, first.count * BLOCK, k);
+    for (int32_t from = least, below = UINT16_MAX + 1; bar < below && !damaged; from = bar) {
+        for (int64_t i = 0; i < first.count && !damaged; i++) {
+            uint32_t documents = those_in(sums + i * BLOCK, from > bar ? from : bar, below);
+            if (documents) {
+                damaged = score_block(index, &query, first.blocks[i], documents, &best, work);
+                bar = bar_of(&best, doubt, scale);
+            }
         }
-    add_up(index, &query, steps, order, bar, at, &open, work);
-    least = kth(open.sums, open.count * BLOCK, k);
-    score_open(index, &query, &open, least, UINT32_MAX, &best, work);
-    bar = bar_of(&best, doubt, scale);
-    if (bar < least) {
-        score_open(index, &query, &open, bar, least, &best, work);
-        bar = bar_of(&best, doubt, scale);
+        below = from;
     }
 
     /* All others that reach it, in order. */
-    for (int64_t t = 0; t < count; t++)
-        at[t] = index->starts[terms[t]];
-    for (int64_t group = 0; group < index->groups;) {
-        open.count = 0;
-        while (group < index->groups && open.count <= TOGETHER - TOGETHER / 4) {
-            int64_t room = (TOGETHER - open.count) / GROUP;
-            for (some = 0; group < index->groups && some < room; group++)
-                if (group_bounds[group] >= bar)
-                    groups[some++] = (uint32_t)group;
-            bound_blocks(index, &query, steps, rare_bounds, groups, some, bounds);
-            work->bounded += some * GROUP;
-            for (int64_t i = 0; i < some * GROUP; i++) {
-                uint32_t block = groups[i / GROUP] * GROUP + (uint32_t)(i % GROUP);
-                while (passed < first_count && first[passed] < block)
-                    passed++;
-                if (bounds[i] >= bar && (passed == first_count || first[passed] != block))
-                    open_block(&open, block, bounds[i]);
+    for (int64_t t = 0; t < plan.rare; t++)
+        plan.rares[t].at = 0;
+    for (int64_t group = 0; group < index->groups && !damaged;) {
+        for (some = 0; group < index->groups && some < together; group++) {
+            groups[some] = (uint32_t)group;
+            some += group_bounds[group] >= bar;
+        }
+        choose(&plan, rare_bounds, groups, some, bar, &open, work);
+        for (int64_t i = 0; i < open.count && !damaged; i++) {
+            uint32_t block = open.blocks[i], documents;
+            while (passed < first.count && first.blocks[passed] < block)
+                passed++;
+            if (open.bounds[i] < bar || (passed < first.count && first.blocks[passed] == block))
+                continue;
+            documents = open_block(&open, i, rare_bounds, bar, &plan, sums, work);
+            if (documents) {
+                damaged = score_block(index, &query, block, documents, &best, work);
+                bar = bar_of(&best, doubt, scale);
             }
         }
-        add_up(index, &query, steps, order, bar, at, &open, work);
-        score_open(index, &query, &open, bar, UINT32_MAX, &best, work);
-        bar = bar_of(&best, doubt, scale);
     }
-    for (int64_t t = 0; t < count; t++)
-        if (terms[t] >= index->frequent)
-            for (uint64_t p = index->starts[terms[t]]; p < index->starts[terms[t] + 1]; p++)
-                rare_bounds[place_of(index, p) >> BLOCK_BITS] = 0;
-    return best.size;
+    clear_rare(index, &plan, rare_bounds);
+    return damaged ? DAMAGED : best.size;
 }
 
 /* Many queries one after the other: the terms of query i end at ends[i], and its best documents are
-   the i-th k of `numbers` and `scores`. A query of more than MOST_TERMS terms is left out (-1). */
+   the i-th k of `numbers` and `scores`. A query of more than MOST_TERMS terms is left out (-2). */
 EXPORT void rank_each(
     const Postings *index, const int64_t *terms, const float *weights, const int64_t *ends,
-    int64_t first, int64_t end, int64_t k, uint32_t *group_bounds, uint32_t *rare_bounds,
+    int64_t first, int64_t end, int64_t k, uint16_t *group_bounds, uint16_t *rare_bounds,
     Work *work, uint32_t *numbers, float *scores, int64_t *sizes
 ) {
     for (int64_t i = first; i < end; i++) {
         int64_t begin = i ? ends[i - 1] : 0, count = ends[i] - begin;
-        sizes[i] = !count ? 0 : count > MOST_TERMS ? -1
+        sizes[i] = !count ? 0 : count > MOST_TERMS ? TOO_MANY
             : rank(index, terms + begin, weights + begin, count, k, group_bounds, rare_bounds, work,
                    numbers + i * k, scores + i * k);
     }

@@ -196,7 +196,7 @@ def no_connection(url: str, failure: Exception) -> ErrandsError:
     if response is not None:
         try:
             message = msgspec.json.decode(response.body)["error"]["message"]
-        except (msgspec.DecodeError, KeyError, TypeError):
+        except (msgspec.DecodeError, RecursionError, KeyError, TypeError):
             message = f"HTTP status {response.status_code}"
         return ErrandsError(f"{url} refused the connection: {message}")
     return ErrandsError(

@@ -8,15 +8,16 @@ import itertools
 import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from errands import __version__
 from errands.agents.llm.turk.conditions import published_table, usual_settings
-from errands.agents.registry import kinds
+from errands.agents.registry import AgentKind, kinds
 from errands.envs.observations import DEFAULT_OBSERVATIONS
+from errands.envs.screenshots import PICTURED
 from errands.errors import SettingError
 from errands.notebook import notebook_table
 from errands.reports.statistics.columns import STATUSES, Columns, read_columns
@@ -127,6 +128,13 @@ def _mean(estimate: Estimate) -> str:
     return f"{estimate.mean:.1f}{bounds}"
 
 
+_CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "shop": ("data", "episodes", "max_steps", "rules", "goals", "split", "repeat"),
+    "turk": ("data", "episodes", "max_steps", "rules", "split", "per_task", "repeat"),
+}
+"""The settings of a protocol that `errands run` can change."""
+
+
 def command_of(info: RunInfo) -> str:
     """The command that repeats a run: the protocol, and all that departs from it."""
     name = str(info.protocol.get("id", "PROTOCOL"))
@@ -150,43 +158,72 @@ def command_of(info: RunInfo) -> str:
     if usual is not None and usual.version != version and f"{name}@{version}" in named_protocols():
         name = f"{name}@{version}"
         usual = named_protocols()[name]
+    if " own:" in info.protocol_key:  # All of it is said then: what its file says is not known.
+        usual = None
+        name = f"FILE.toml#{name}"
     words = ["errands", "run", name, "--agent", info.agent]
     model = info.agent_settings.get("model")
     if isinstance(model, str) and model:
         words += ["--model", model]
-    for setting in ("data", "episodes", "max_steps"):
+    for setting in _CHANGES[info.domain]:
         value = info.protocol.get(setting)
-        if value is not None and value != getattr(usual, setting, None):
+        if value not in (None, "") and value != getattr(usual, setting, None):
             words += [f"--{setting.replace('_', '-')}", str(value)]
-    if usual is not None:
-        for setting in ("goals", "split"):
-            if (value := info.protocol.get(setting)) and value != getattr(usual, setting):
-                words += [f"--{setting}", str(value)]
-    if (repeat := info.protocol.get("repeat", 1)) != getattr(usual, "repeat", 1):
-        words += ["--repeat", str(repeat)]
+    driver = _driver(info.protocol.get("settings"))
+    if driver and driver != _driver(getattr(usual, "settings", None)):
+        words += ["--driver", driver]
     if info.shown_as and info.shown_as != _declared(info):
         words += ["--observation", info.shown_as]
+    if info.observations != _kept_by_default(info):
+        words += ["--observations", info.observations]
     if info.seed != info.protocol.get("seed", 0):
         words += ["--seed", str(info.seed)]
+    if info.seconds is not None:
+        words += ["--seconds", str(info.seconds)]
+    if " overlap=" in info.protocol_key:
+        words.append("--allow-overlap")
+    if info.verified == "off":
+        words += ["--verify", "off"]
     return shlex.join([*words, *_set_words(info)])
+
+
+def _driver(settings: object) -> str:
+    return str(settings.get("driver") or "") if isinstance(settings, Mapping) else ""
+
+
+def _kind(info: RunInfo) -> AgentKind | None:
+    """The agent in the list of those that have a name."""
+    return next((kind for kind in kinds() if kind.name == info.agent), None)
+
+
+def _kept_by_default(info: RunInfo) -> str:
+    """What is kept of pages where nobody says; empty where only the agent knows."""
+    kind = _kind(info)
+    if info.domain == "turk" or info.shown_as in PICTURED:
+        return "full"
+    if kind is None or kind.factory.partition(":")[0].partition(".")[0] != "errands":
+        return ""
+    return "hash" if kind.mode == "compute" else "full"
 
 
 def _declared(info: RunInfo) -> str:
     """What an agent is shown where nobody asks for anything else."""
-    kind = next((kind for kind in kinds() if kind.name == info.agent), None)
+    kind = _kind(info)
     declared = () if kind is None else kind.observations.get(info.domain, ())
     return declared[0] if declared else DEFAULT_OBSERVATIONS.get(info.domain, "")
 
 
 def _set_words(info: RunInfo) -> list[str]:
     """Settings of the agent that are not the usual ones, as `--set` takes them."""
-    kind = next((kind for kind in kinds() if kind.name == info.agent), None)
+    kind = _kind(info)
+    is_known = kind is not None and (not kind.own_settings or info.agent == "llm")
     usual = {} if kind is None else {name: one.default for name, one in kind.settings.items()}
     if info.agent == "llm":
         usual = usual_settings(info.domain, info.agent_settings)
     words = []
     for name, value in info.agent_settings.items():
-        if name in usual and value != usual[name]:
+        # Of an agent of somebody else's nobody knows what is usual.
+        if value != usual[name] if name in usual else not is_known:
             words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     return words
 

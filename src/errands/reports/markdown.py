@@ -220,7 +220,9 @@ def _runs(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         versions = ", ".join(f"{name} {version}" for name, version in run.info.versions.items())
         yield f"- {text(run.name)}: {code(run.command)}"
-        yield f"  - {text(run.info.protocol_key)}, checksum {text(run.info.checksum or DASH)}"
+        verified = f" (verified: {run.info.verified})" if run.info.verified else ""
+        checksum = f"{run.info.checksum or DASH}{verified}"
+        yield f"  - {text(run.info.protocol_key)}, checksum {text(checksum)}"
         yield f"  - shown as {text(run.info.shown_as or DASH)}"
         if versions:
             yield f"  - {text(versions)}"

@@ -137,8 +137,13 @@ class RunInfo(
     """How many the run is to have."""
     seed: int
     observations: str
+    seconds: float | None = None
+    """The time of an episode where it is not the usual one; 0: no limit."""
     checksum: str
     """Of the catalogue and its goals, or of the tasks."""
+    verified: str = ""
+    """How the catalogue's files were compared with it before the first episode: `full`, `quick`
+    (those that changed since they were last compared) or `off`; empty for tasks and older runs."""
     remarks: tuple[str, ...] = ()
     """What a reader must know: absent tasks, a leaking split."""
     versions: dict[str, str] = {}

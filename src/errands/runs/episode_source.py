@@ -27,7 +27,7 @@ from errands.envs.observations import (
 from errands.envs.screenshots import PICTURED, Camera
 from errands.envs.shop import ShopEnv
 from errands.envs.turk import TurkEnv
-from errands.errors import CatalogError, TaskError
+from errands.errors import CatalogError, DamageError, TaskError
 from errands.home import data_dir
 from errands.progress import Progress, silent
 from errands.runs.failures import FieldLoss, ShopTrace, shop_failure, turk_failure
@@ -42,6 +42,7 @@ from errands.runs.identity import (
 )
 from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.verification import Verify
 from errands.shop.goals import GoalSet, shuffled
 from errands.shop.navigation import ITEM, RESULTS
 from errands.shop.product import Product
@@ -90,6 +91,9 @@ class EpisodeSource(Contract):
     """`name@version` of a format that is not ours."""
     checksum: str
     """Of the data that the episodes come from."""
+    verified: str
+    """How the data's files were compared with it: `full`, `quick` or `off`; empty where the
+    checksum is of what was read."""
     remarks: tuple[str, ...]
     keys: Sequence[str]
     """What each episode plays, by number; of a protocol that repeats, the list again and again."""
@@ -117,14 +121,17 @@ def open_source(
     protocol: Protocol,
     rules: RewardRules | None = None,
     observation: Observation | None = None,
+    verify: Verify = "quick",
 ) -> EpisodeSource:
     """Open what a protocol plays; its checksum is checked where it has one.
+
+    A catalogue's files are compared with that checksum as `verify` says: see `Catalog.open`.
 
     `rules` are an object that the shop is rewarded by, where the protocol only says its name.
     `observation` is what the agent is shown; without it what an agent is shown that reads anything.
     """
     source: EpisodeSource = (
-        ShopSource(protocol, rules, observation)
+        ShopSource(protocol, rules, observation, verify)
         if protocol.domain == "shop"
         else TurkSource(protocol, observation)
     )
@@ -168,12 +175,16 @@ class ShopSource:
         protocol: Protocol,
         rules: RewardRules | None = None,
         observation: Observation | None = None,
+        verify: Verify = "quick",
     ) -> None:
         self.protocol = protocol
+        self.verified: str = verify
         self.rules: str | RewardRules = protocol.rules if rules is None else rules
         self.observation, self.observation_version = _shown(protocol, observation)
         try:
-            self.catalog = Catalog.open(protocol.data)
+            self.catalog = Catalog.open(protocol.data, verify=verify)
+        except DamageError:
+            raise
         except CatalogError as failure:
             raise ProtocolError(
                 f"The protocol {protocol.id!r} needs the catalogue {protocol.data!r}: {failure}"
@@ -341,7 +352,9 @@ class _ShopTrack:
         self._states.add((kind, state.query, state.number, state.product, state.options))
         if kind == RESULTS and not self._found:
             wanted = episode.goal.asin
-            self._found = any(card.asin == wanted for card in page.cards)
+            # Few pages have a link of that name, and one look tells which.
+            if wanted.lower() in page.clicks:
+                self._found = any(card.asin == wanted for card in page.cards)
         if kind == ITEM:
             self._items[state.product] = page.product
         elif action.startswith("search["):
@@ -355,13 +368,12 @@ class _ShopTrack:
         }
 
     def parts(self, env: Any, info: dict[str, Any]) -> dict[str, Any]:
+        episode = env.episode
         bought = info.get("reward_parts", {})
         actions = self._actions
-        parts = {**bought, "invalid": actions.invalid, "cluster": env.episode.goal.asin}
+        parts = {**bought, "invalid": actions.invalid, "cluster": episode.goal.asin}
         if info["score"] < 1.0:
-            found = self._found or any(
-                is_perfect(env.episode, *item) for item in self._items.items()
-            )
+            found = self._found or any(is_perfect(episode, *item) for item in self._items.items())
             trace = ShopTrace(found, actions.steps, actions.invalid, actions.last, actions.idle)
             parts["failure"] = shop_failure(info["score"], bought, trace)
         return parts
@@ -371,6 +383,7 @@ class TurkSource:
     """Instances of tasks, one of each task in turn, so that any beginning covers all tasks."""
 
     waits = True
+    verified = ""
 
     def __init__(self, protocol: Protocol, observation: Observation | None = None) -> None:
         self.protocol = protocol

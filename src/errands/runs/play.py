@@ -1,19 +1,19 @@
 """Playing one episode: an agent, an environment, and a record of all that passes between them.
 
-What happens is written once, as a conversation that asks for one thing at a time (reset the
-environment, ask the agent, step). `play` answers by calling, `play_waiting` by awaiting, so an
-agent that computes and one that waits for a model are recorded alike. Whatever fails ends the
-episode as an error that names whose failure it was; it never becomes a reward.
+What happens is written once, as a coroutine. `play` runs one that never waits to its end,
+`play_waiting` awaits it, so an agent that computes and one that waits for a model are recorded
+alike. Whatever fails ends the episode as an error that names whose failure it was; it never becomes
+a reward.
 """
 
 import asyncio
-import contextlib
+import functools
 import hashlib
 import inspect
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -30,7 +30,7 @@ from errands.agents.agent import (
 )
 from errands.browser.chromium import BrowserError
 from errands.envs.turk import TurkEnv
-from errands.errors import ErrandsError
+from errands.errors import ErrandsError, PageError
 from errands.runs.answers import AnswerTally
 from errands.runs.episode import Episode, Step, Summary, digest
 from errands.runs.episode_source import EpisodeSource
@@ -39,12 +39,8 @@ from errands.turk.pages.driver import DriverError
 __all__ = ["PlayConfig", "agent_for", "episode_seed", "failed", "play", "play_waiting"]
 
 _LONGEST_REASON: Final = 500
-_AT_ONCE: Final = frozenset({str, tuple, Move, type(None)})
-"""What agents and environments answer that do not wait: nothing to be awaited in it."""
-
-
-EpisodeCalls = Generator[tuple[str, Callable[..., Any], tuple[Any, ...]], Any, Episode]
-"""Asks, again and again, for a call of the agent or of the environment."""
+_AT_ONCE: Final = frozenset({str, Move})
+"""What agents answer that do not wait: nothing to be awaited in it."""
 
 
 class PlayConfig(msgspec.Struct, frozen=True):
@@ -91,77 +87,56 @@ def agent_for(factory: AgentFactory, seed: int, number: int) -> Agent:
 
 def play(source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig) -> Episode:
     """Play one episode with an agent that answers at once."""
-    calls = _EpisodeRecorder(source, env, agent, number, rules)
+    recorder = _EpisodeRecorder(source, env, agent, number, rules, waiting=False)
     try:
-        with _alarm(rules.seconds):
-            return _answered(calls.episode())
+        with _Alarm(rules.seconds):
+            return _at_once(recorder.episode())
     except OutOfTime:
-        return calls.out_of_time()
+        return recorder.out_of_time()
 
 
-def _answered(calls: EpisodeCalls) -> Episode:
-    _, call, arguments = next(calls)
-    while True:
-        try:
-            try:
-                answer = call(*arguments)
-                if type(answer) not in _AT_ONCE and inspect.isawaitable(answer):
-                    if inspect.iscoroutine(answer):
-                        answer.close()
-                    raise TypeError("the agent is asynchronous; its factory's mode must be 'model'")
-            except (Exception, SystemExit) as failure:
-                _, call, arguments = calls.throw(failure)
-            else:
-                _, call, arguments = calls.send(answer)
-        except StopIteration as over:
-            episode: Episode = over.value
-            return episode
+def _at_once(episode: Coroutine[Any, Any, Episode]) -> Episode:
+    """What a coroutine returns in which nothing waits: it is over when it has begun."""
+    try:
+        episode.send(None)
+    except StopIteration as over:
+        played: Episode = over.value
+        return played
+    raise AssertionError("an episode waits that should not")
 
 
 async def play_waiting(
     source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig
 ) -> Episode:
     """Play one episode with an agent that may wait; other episodes go on meanwhile."""
-    calls = _EpisodeRecorder(source, env, agent, number, rules)
+    recorder = _EpisodeRecorder(source, env, agent, number, rules, waiting=True)
     try:
         async with asyncio.timeout(rules.seconds):
-            return await _awaited(calls.episode(), source.waits)
+            return await recorder.episode()
     except TimeoutError:
-        return calls.out_of_time()
-
-
-async def _awaited(calls: EpisodeCalls, waits: bool) -> Episode:
-    whom, call, arguments = next(calls)
-    while True:
-        try:
-            try:
-                if waits and whom == "environment":
-                    # A page in a browser is stepped in a thread; the agents share this one.
-                    answer = await asyncio.to_thread(call, *arguments)
-                else:
-                    answer = call(*arguments)
-                    if inspect.isawaitable(answer):
-                        answer = await answer
-            except (Exception, SystemExit) as failure:
-                whom, call, arguments = calls.throw(failure)
-            else:
-                whom, call, arguments = calls.send(answer)
-        except StopIteration as over:
-            episode: Episode = over.value
-            return episode
+        return recorder.out_of_time()
 
 
 class _EpisodeRecorder:
     """One episode's conversation and what has been recorded of it."""
 
     def __init__(
-        self, source: EpisodeSource, env: Any, agent: Agent, number: int, rules: PlayConfig
+        self,
+        source: EpisodeSource,
+        env: Any,
+        agent: Agent,
+        number: int,
+        rules: PlayConfig,
+        *,
+        waiting: bool,
     ) -> None:
+        """`waiting`: other episodes are played meanwhile, on the same event loop."""
         self._source = source
         self._env = env
         self._agent = agent
         self._number = number
         self._rules = rules
+        self._waiting = waiting
         self._begun = time.perf_counter()
         self._steps: list[Step] = []
         self._track = source.track()
@@ -170,13 +145,16 @@ class _EpisodeRecorder:
         self._calls = 0
         self._answers = AnswerTally()
 
-    def episode(self) -> EpisodeCalls:
-        """Everything that happens, one call at a time."""
+    async def episode(self) -> Episode:
+        """Everything that happens; it waits for nothing unless others are to go on meanwhile."""
         env, agent, track = self._env, self._agent, self._track
+        # A page in a browser is stepped in a thread; the agents share this one.
+        threaded = self._waiting and self._source.waits
         owner = "environment"
         try:
             options = self._source.options(self._number)
-            observation, info = yield owner, _reset, (env, options)
+            reset = functools.partial(env.reset, options=options)
+            observation, info = await asyncio.to_thread(reset) if threaded else reset()
             track.saw(env, observation, "", info)
             owner = "agent"
             # Few can do either, and to ask a protocol takes as long as a step.
@@ -188,17 +166,22 @@ class _EpisodeRecorder:
                 and isinstance(env.unwrapped, TurkEnv)
             ):
                 agent.watch(env.unwrapped.picture)
-            yield owner, agent.begin, (observation, info)
+            begun = agent.begin(observation, info)
+            if begun is not None:
+                await self._settled(begun)
             reward, terminated, truncated = 0.0, False, False
             while not (terminated or truncated):
                 owner = "agent"
                 seen = observation
                 asked = time.perf_counter()
-                answer = yield owner, agent.act, (observation, info)
+                answer = agent.act(observation, info)
+                if type(answer) not in _AT_ONCE:
+                    answer = await self._settled(answer)
                 took = time.perf_counter() - asked
                 action = answer if type(answer) is str else _action(answer)
                 owner = "environment"
-                observation, reward, terminated, truncated, info = yield owner, env.step, (action,)
+                step = await asyncio.to_thread(env.step, action) if threaded else env.step(action)
+                observation, reward, terminated, truncated, info = step
                 track.saw(env, observation, action, info)
                 self._note(seen, answer, action, float(reward), info, took)
             reward = float(reward)
@@ -221,9 +204,19 @@ class _EpisodeRecorder:
         except (Exception, SystemExit) as failure:
             if owner == "agent" and isinstance(failure, ModelError):
                 owner = "model"
-            elif isinstance(failure, BrowserError | DriverError):
+            elif isinstance(failure, BrowserError | DriverError | PageError):
                 owner = "page"
             return self._failed(owner, _reason(failure))
+
+    async def _settled(self, answer: Any) -> Any:
+        """What an agent answers, once it is there."""
+        if not inspect.isawaitable(answer):
+            return answer
+        if self._waiting:
+            return await answer
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("the agent is asynchronous; its factory's mode must be 'model'")
 
     def _parts(self, info: dict[str, Any]) -> dict[str, Any]:
         parts = self._track.parts(self._env, info) | self._answers.parts()
@@ -305,10 +298,6 @@ def failed(source: EpisodeSource, number: int, owner: str, reason: str) -> Episo
     return Episode(summary=summary, steps=())
 
 
-def _reset(env: Any, options: dict[str, Any]) -> Any:
-    return env.reset(options=options)
-
-
 def _action(answer: Any) -> str:
     if isinstance(answer, Move):
         return answer.action
@@ -328,20 +317,25 @@ def _reason(failure: BaseException) -> str:
     return said[:_LONGEST_REASON]
 
 
-@contextlib.contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Interrupt what runs in the main thread once the time is up, and again until it gives in."""
-    if seconds is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Alarm:
+    """Interrupts what runs in the main thread once the time is up, and again until it gives in."""
 
-    def ring(number: int, frame: object) -> None:
-        raise OutOfTime
+    __slots__ = ("_before", "_seconds")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    def __init__(self, seconds: float | None) -> None:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        self._seconds = seconds if in_main_thread else None
+
+    def __enter__(self) -> None:
+        if self._seconds is not None:
+            self._before = signal.signal(signal.SIGALRM, _ring)
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, 0.5)
+
+    def __exit__(self, *_: object) -> None:
+        if self._seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+
+
+def _ring(number: int, frame: object) -> None:
+    raise OutOfTime

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from errands.errors import ErrandsError
+from errands.home import expanded
 
 __all__ = [
     "MOST_REPEATS",
@@ -156,7 +157,7 @@ def find_protocol(name: str) -> Protocol:
     """A protocol by id, or one of a file: `FILE.toml`, or `FILE.toml#id` where it has several."""
     if ".toml" in name:
         file, _, wanted = name.partition("#")
-        found = read_protocols(Path(file).expanduser())
+        found = read_protocols(expanded(file))
         if not wanted and len(found) == 1:
             return next(iter(found.values()))
         if wanted in found:
@@ -192,7 +193,7 @@ def find_protocol(name: str) -> Protocol:
 def _parse(text: str, place: str) -> dict[str, Protocol]:
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as failure:
+    except (ValueError, RecursionError) as failure:
         raise ProtocolError(f"{place} is not TOML: {failure}.") from None
     if not tables:
         raise ProtocolError(

@@ -39,10 +39,11 @@ from errands.runs.identity import DIFFICULTY, OTHER_DATA, other_data_title
 from errands.runs.play import PlayConfig, agent_for, play, play_waiting
 from errands.runs.protocol import MOST_REPEATS, Protocol, find_protocol, named_protocols
 from errands.runs.store.base import EpisodeWriter, Lock, Store, StoreError
-from errands.runs.store.places import create_run, open_run, run_lock
+from errands.runs.store.places import check_place, create_run, open_run, run_lock
 from errands.runs.workers.processes import Job, play_in_processes
-from errands.runs.workers.ray_cluster import joined
+from errands.runs.workers.ray_cluster import check_address, joined
 from errands.runs.workers.ray_pool import played_on_ray
+from errands.shop.catalog.verification import Verify, check_verify
 from errands.shop.fingerprints import GoalFingerprints
 from errands.shop.rewards.registry import rules_named, rules_reference
 from errands.shop.rewards.rules import RewardRules
@@ -146,6 +147,7 @@ def run(
     allow_overlap: bool = False,
     fsync: bool = False,
     prove: float = PROOF_SECONDS,
+    verify: Verify = "quick",
     progress: Progress = silent,
     on_start: Callable[[RunInfo, Sequence[int]], None] | None = None,
     on_episode: OnEpisode | None = None,
@@ -186,11 +188,16 @@ def run(
     most `prove` seconds a task (0: not at all), told to `progress`: which of them are the same
     without a browser. That is kept in Errands' home, and no result depends on it.
 
+    Before the first episode a catalogue's files are compared with its checksums, and the run says
+    how: `verify` is `full` (every file is read), `quick` (those that changed since they were last
+    compared on this machine) or `off`.
+
     `observations`, what is kept of pages, is `full`, `hash`, `none` or `auto`: full where a model
     or a person plays, else hashes, from which a replay shows every page again.
     """
     _check(protocol, settings, workers, seconds, seed, observations)
     check_proof_seconds(prove)
+    check_verify(verify)
     base = find_protocol(protocol) if isinstance(protocol, str) else protocol
     object_rules = None
     if rules is not None and not isinstance(rules, str):
@@ -210,7 +217,7 @@ def run(
     )
     options = dict(settings or {})
     with contextlib.ExitStack() as stack:
-        source = open_source(used, object_rules, shown)
+        source = open_source(used, object_rules, shown, verify)
         stack.enter_context(contextlib.closing(source))
         factory = make_factory(agent, used.domain, source.env(), options)
         stack.enter_context(contextlib.closing(factory))
@@ -229,8 +236,12 @@ def run(
             rules=config,
             place=place,
             fsync=fsync,
+            verify="off" if verify == "off" else "quick",
         )
         _check_workers(job, factory, min(workers or 1, len(source.keys)), ray)
+        if ray is not None:
+            check_address(ray)
+        check_place(place, is_new=not resume)
         lock = stack.enter_context(run_lock(place))
         opened = (
             _reopened(place, info, base, fsync) if resume else create_run(place, info, fsync=fsync)
@@ -435,7 +446,9 @@ def _info(
         episodes=len(source.keys),
         seed=rules.seed,
         observations=rules.observations,
+        seconds=None if rules.seconds == DEFAULT_SECONDS else rules.seconds or 0.0,
         checksum=source.checksum,
+        verified=source.verified,
         remarks=(*source.remarks, *_view_remarks(base, source.observation)),
         versions={
             "errands": errands.__version__,

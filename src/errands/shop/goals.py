@@ -314,7 +314,7 @@ def _frozen(path: Path) -> "_FrozenGoals":
         raise GoalError(f"The goal file {path} is not JSON ({failure}).") from None
     try:
         return msgspec.convert(raw, _FrozenGoals)
-    except msgspec.ValidationError as failure:
+    except ValueError as failure:  # Also a half of a surrogate pair where there is no text.
         raise GoalError(
             f"The goal file {path} does not have the expected form"
             f' {{"goals": [...], "prices": {{...}}}}: {failure}'

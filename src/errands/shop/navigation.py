@@ -6,7 +6,6 @@ environment, the vector environment and the website are all made of these.
 """
 
 import random
-import re
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import Executor
@@ -47,8 +46,6 @@ BACK: Final = "back to search"
 PREVIOUS: Final = "< prev"
 NEXT: Final = "next >"
 BUY: Final = "buy now"
-
-_ACTION = re.compile(r"(.+)\[(.+)\]")
 
 
 class State(msgspec.Struct, frozen=True):
@@ -114,8 +111,10 @@ def parse_action(action: str) -> tuple[str, str | None]:
     >>> parse_action("click[x] trailing"), parse_action("search[]")
     (('click', 'x'), ('search[]', None))
     """
-    match = _ACTION.match(action)
-    return (match[1], match[2]) if match else (action, None)
+    line = action.partition("\n")[0]
+    end = line.rfind("]")
+    start = line.rfind("[", 1, max(end - 1, 0))
+    return (line[:start], line[start + 1 : end]) if start > 0 else (action, None)
 
 
 class Shop:

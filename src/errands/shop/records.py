@@ -6,17 +6,20 @@ is asked for, and all processes of a machine share that page.
 """
 
 import errno
+import math
 import mmap
 import os
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
+    "LONGEST_RECORD",
     "ArrayWriter",
     "Packed",
     "Records",
@@ -26,6 +29,15 @@ __all__ = [
     "view",
     "write_array",
 ]
+
+LONGEST_RECORD: Final = 1 << 28
+"""Bytes of the longest record that is read: an offset that is wrong must not fill the memory."""
+_HEADER: Final = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([<>|][A-Za-z][1-9]\d{0,8})', 'fortran_order': False,"
+    rb" 'shape': \((\d{1,18}),(?: (\d{1,18}))?\), \} *\n",
+    re.DOTALL,
+)
+"""What `write_array` and `new_array` write before an array: nothing else is read."""
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
@@ -61,10 +73,29 @@ def _take_room(path: Path) -> None:
                 raise
 
 
-def map_array(path: Path) -> NDArray[Any]:
-    """Open a saved array without reading it; an ordinary read-only ndarray."""
-    loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return loaded.view(np.ndarray)
+def map_array(path: Path, kind: DTypeLike, dimensions: int = 1) -> NDArray[Any]:
+    """Open a saved array without reading it; an ordinary read-only ndarray.
+
+    A ValueError where the file holds no array of this type (`"S"`: texts of any length) and so
+    many dimensions, or not all of it.
+    """
+    # Not by `np.load`, which believes whatever a header says, and warns and fails in many ways.
+    with path.open("rb") as file:
+        header = _HEADER.match(file.read(256))
+        size = os.fstat(file.fileno()).st_size
+        wanted = np.dtype(kind)
+        if header is None:
+            raise ValueError(f"{path.name} does not begin as an array of {wanted} does")
+        name, *lengths = (part.decode("ascii") for part in header.groups() if part is not None)
+        if name != wanted.str and not (kind == "S" and name.startswith("|S")):
+            raise ValueError(f"{path.name} holds {name}, not {wanted.str}")
+        shape = tuple(map(int, lengths))
+        found = np.dtype(name)
+        expected = header.end() + math.prod(shape) * found.itemsize
+        if len(shape) != dimensions or size != expected:
+            raise ValueError(f"{path.name} has {size} bytes, not {expected} for {shape} {name}")
+        mapped: NDArray[Any] = np.memmap(file, found, "r", header.end(), shape)
+        return mapped.view(np.ndarray)
 
 
 def view(values: NDArray[Any]) -> memoryview:
@@ -147,20 +178,28 @@ class RecordsWriter:
 
 
 class Records:
-    """A mapped record list: `records[i]` are the bytes of record i, which must exist."""
+    """A mapped record list: `records[i]` are the bytes of record i; a ValueError where its offsets
+    make no sense."""
 
-    __slots__ = ("_data", "_starts")
+    __slots__ = ("_data", "_name", "_size", "_starts")
 
     def __init__(self, stem: Path) -> None:
-        self._starts = view(map_array(stem.with_suffix(".npy")))
+        self._starts = view(map_array(stem.with_suffix(".npy"), np.uint64))
+        self._name = stem.name
+        if not len(self._starts):
+            raise ValueError(f"{stem.name}.npy is empty")
         with stem.with_suffix(".bin").open("rb") as file:
+            self._size = os.fstat(file.fileno()).st_size
             # An empty file cannot be mapped.
-            empty = self._starts[len(self._starts) - 1] == 0
+            empty = not self._size
             self._data: Any = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def __getitem__(self, number: int) -> bytes:
-        record: bytes = self._data[self._starts[number] : self._starts[number + 1]]
+        first, end = self._starts[number], self._starts[number + 1]
+        if not first <= end <= self._size or end - first > LONGEST_RECORD:
+            raise ValueError(f"{self._name}.npy: record {number} is from {first} to {end}")
+        record: bytes = self._data[first:end]
         return record

@@ -97,12 +97,12 @@ def _from_toml(text: str, path: Path) -> tuple[TransferGoal, ...]:
     try:
         document: Any = tomllib.loads(text)
         tables = msgspec.convert(document.get("errand", []), tuple[_GoalTable, ...])
-    except tomllib.TOMLDecodeError as failure:
+    except msgspec.ValidationError as failure:
+        raise GoalError(f"{path}: an [[errand]] is not of the expected form: {failure}.") from None
+    except ValueError as failure:
         raise GoalError(f"{path} is not TOML ({failure}).") from None
     except RecursionError:
         raise GoalError(f"{path} nests too deeply; expected [[errand]] tables.") from None
-    except msgspec.ValidationError as failure:
-        raise GoalError(f"{path}: an [[errand]] is not of the expected form: {failure}.") from None
     words = tagger(TAGGER)
     return tuple(_from_table(each, words) for each in tables)
 

@@ -91,8 +91,10 @@ class EndLine(msgspec.Struct, frozen=True, kw_only=True, tag="end", tag_field="w
     steps: int
     seconds: float
     notes: list[str]
-    """What pages lacked."""
+    """What pages lacked, and where they contradict themselves."""
     error: str = ""
+    owner: str = ""
+    """Whose failure it was: `page` for one that was not understood, `agent`, `model`, `time`."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
@@ -156,7 +158,7 @@ def read_run(path: Path) -> TransferRun:
     for number, text in enumerate(lines, 1):
         try:
             line = _DECODER.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as failure:
             raise DataError(
                 f"{path}, line {number}, is not of a transfer run ({failure}); expected a file"
                 " that `errands transfer` wrote."

@@ -18,8 +18,9 @@ from errands.shop.navigation import PER_PAGE, RESULT_LIMIT, RESULTS, Page, Shop,
 from errands.shop.product import Card, Product, normalize_value
 from errands.shop.rewards.nouns import NounTagger
 from errands.transfer.fetch.fetcher import Fetch, MissingPage, PageRequest
+from errands.transfer.sites.claims import unread_item, unread_results
 from errands.transfer.sites.record import SiteCard, SiteProduct, with_missing
-from errands.transfer.sites.site import SiteReader
+from errands.transfer.sites.site import SiteError, SiteReader
 
 __all__ = ["LiveCatalog", "LiveProduct", "LiveShop", "price_tag", "to_product"]
 
@@ -122,6 +123,9 @@ class LiveCatalog:
             page = len(results.ends) + 1
             answer = self.fetch(PageRequest("search", self.site.search_url(query, page)))
             page_results = self.site.read_results(answer.body, answer.url)
+            reason = unread_results(answer.body, page_results, is_first=not results.numbers)
+            if reason:
+                raise SiteError(_unread(answer.url, self.site.name, "results were", reason))
             if page_results.missing:
                 self.notes.append(f"results page {page}: no {', no '.join(page_results.missing)}")
             known = len(results.numbers)
@@ -193,7 +197,11 @@ class LiveCatalog:
                 raise
             self.notes.append(f"item {card.id}: no page is held; shown as among the results")
             return _as_listed(card)
-        record = _filled(self.site.read_item(answer.body, answer.url), card)
+        record = self.site.read_item(answer.body, answer.url)
+        if reason := unread_item(answer.body, record):
+            raise SiteError(_unread(answer.url, self.site.name, "product was", reason))
+        record = _filled(record, card)
+        self.notes += [f"item {card.id}: {doubt}" for doubt in record.doubts]
         if self.details:
             for part, link in record.details.items():
                 try:
@@ -213,6 +221,13 @@ class LiveCatalog:
         return self._products.get(number) or to_product(
             _as_listed(self._cards[number]), asin, self.site.name, self.tagger
         )
+
+
+def _unread(url: str, site: str, what: str, reason: str) -> str:
+    return (
+        f"{url}: no {what} read, although {reason}; the reader {site} does not know its layout:"
+        f" save the page and see `errands transfer read FILE --site {site}`."
+    )
 
 
 def _as_listed(card: SiteCard) -> SiteProduct:

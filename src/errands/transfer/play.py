@@ -116,7 +116,7 @@ class _LiveSource:
     waits = True
     observation_version = ""
     remarks: tuple[str, ...] = ()
-    checksum = ""
+    checksum = verified = ""
 
     def __init__(
         self, env: LiveShopEnv, count: int, journal: TransferJournal, max_steps: int | None
@@ -227,6 +227,7 @@ def _end(number: int, summary: Summary, notes: list[str]) -> EndLine:
         seconds=round(summary.seconds, 3),
         notes=notes,
         error=summary.error,
+        owner=summary.owner,
         tokens_in=summary.tokens_in,
         tokens_out=summary.tokens_out,
         cost=summary.cost,

@@ -141,7 +141,7 @@ def kept_proof(template_hash: str) -> Proof | None:
     try:
         file = path.stat()
         proof = _read(path, file.st_mtime_ns, file.st_ino)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
     return proof if proof.edition == EDITION else None
 

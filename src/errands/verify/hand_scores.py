@@ -18,14 +18,17 @@ from errands.errors import DataError
 from errands.verify.scores import Scores, from_ticks
 from errands.verify.trajectories import Trajectory
 
-__all__ = ["TYPES", "HandFile", "HandScore", "read_hand_scores"]
+__all__ = ["TYPES", "HandFile", "HandScore", "read_hand_scores", "read_judged"]
 
 TYPES: Final = (1.0, 0.5, 0.1, 0.0)
 """The type scores of equation 2."""
 LONGEST_NOTE: Final = 2_000
+LONGEST_NAME: Final = 60
 
 
-class HandScore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HandScore(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """What a person says about one purchase: which wanted things it has."""
 
     run: str
@@ -38,6 +41,8 @@ class HandScore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
     at: str = ""
     """UTC, ISO 8601."""
+    judge: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] = ""
+    """Who says it, where that was told."""
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -59,7 +64,16 @@ class HandScore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def read_hand_scores(path: Path, run: str) -> dict[int, HandScore]:
-    """The last score of each episode; every line must be about this run."""
+    """The last score of each episode, whoever gave it; every line must be about this run."""
+    return {
+        episode: score
+        for scores in read_judged(path, run).values()
+        for episode, score in scores.items()
+    }
+
+
+def read_judged(path: Path, run: str) -> dict[str, dict[int, HandScore]]:
+    """The last score that each judge gave each episode; every line must be about this run."""
     try:
         data = path.read_bytes()
     except OSError as failure:
@@ -67,14 +81,14 @@ def read_hand_scores(path: Path, run: str) -> dict[int, HandScore]:
             f"The hand scores {path} cannot be read ({failure.strerror}); `errands verify-reward"
             " RUN --web` makes such a file."
         ) from None
-    scores: dict[int, HandScore] = {}
+    scores: dict[str, dict[int, HandScore]] = {}
     for line, score in _lines(path, data):
         if score.run != run:
             raise DataError(
                 f"{path}, line {line}: that score is about the run {score.run[:40]}, and this is"
                 f" {run}; each run has a file of its own."
             )
-        scores[score.episode] = score
+        scores.setdefault(score.judge, {})[score.episode] = score
     return scores
 
 
@@ -85,7 +99,7 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, HandScore]]:
             continue
         try:
             yield line, _DECODER.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as failure:
             if line == len(whole) + 1:
                 return  # It was cut off.
             raise DataError(
@@ -97,9 +111,10 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, HandScore]]:
 class HandFile:
     """A file of hand scores that is open for more."""
 
-    def __init__(self, path: Path, run: str) -> None:
+    def __init__(self, path: Path, run: str, judge: str = "") -> None:
         self._path = path
         self._run = run
+        self._judge = judge
         self._scores: dict[int, HandScore] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +133,7 @@ class HandFile:
                 " with --hand."
             ) from None
         try:
-            self._scores = read_hand_scores(path, run)
+            self._scores = read_judged(path, run).get(judge, {})
         except BaseException:
             os.close(self._handle)
             raise
@@ -132,8 +147,14 @@ class HandFile:
         """The last score of each episode."""
         return dict(self._scores)
 
+    def others(self) -> dict[str, dict[int, HandScore]]:
+        """What other judges have said in this file."""
+        judged = read_judged(self._path, self._run)
+        return {name: scores for name, scores in judged.items() if name != self._judge}
+
     def add(self, score: HandScore) -> None:
         """When this returns, the score survives the end of the process, and of the machine."""
+        score = msgspec.structs.replace(score, judge=self._judge)
         line = _ENCODER.encode(score) + b"\n"
         size = os.fstat(self._handle).st_size
         try:
@@ -161,7 +182,7 @@ class HandFile:
         tail = data.rpartition(b"\n")[2]
         try:
             _DECODER.decode(tail)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             os.ftruncate(self._handle, size - len(tail))
         else:
             os.write(self._handle, b"\n")

@@ -1,5 +1,6 @@
 """A verification as markup, and as one HTML file that needs nothing else."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +10,21 @@ from errands.markup import EMPTY, Markup, html, join
 from errands.reports.formatting import count, dash, share
 from errands.reports.html.elements import cut, table
 from errands.reports.html.page import style_sheet
+from errands.verify.judges import JudgeAgreement, KappaFigures, Needed
 from errands.verify.scores import PARTS
-from errands.verify.verification import Disagreement, Verification
+from errands.verify.verification import HAND, Disagreement, Verification
 
-__all__ = ["NOTE", "summary_line", "verification_body", "write_verification_page"]
+__all__ = [
+    "NOTE",
+    "judges_section",
+    "kappa_text",
+    "needed_lines",
+    "needed_section",
+    "same_text",
+    "summary_line",
+    "verification_body",
+    "write_verification_page",
+]
 
 NOTE: Final = (
     "Means are points of 100; options over the goals that want some. Within 10 %: a first score"
@@ -50,15 +62,92 @@ def verification_body(verification: Verification) -> Markup:
     counts = ", ".join(f"{number:,} for {part}s" for part, number in verification.counted.items())
     examples = join(map(_disagreement, verification.examples))
     return html(
-        '<section><h2>Scores</h2><p>{}</p>{}{}{}<p class="note">{}</p></section>{}',
+        '<section><h2>Scores</h2><p>{}</p>{}{}{}<p class="note">{}</p></section>{}{}',
         summary_line(verification),
         table(["scorer", *PARTS], means, "Mean scores"),
         table(["agreement", *PARTS], agreements, "How they agree"),
         html("<p>Synonyms that counted: {}.</p>", counts) if counts else EMPTY,
         NOTE,
+        join(
+            (
+                *map(needed_section, (verification.needed,)),
+                *map(judges_section, verification.judges),
+            )
+        ),
         html("<section><h2>Where they differ most</h2>{}</section>", examples)
         if examples
         else EMPTY,
+    )
+
+
+def needed_lines(needed: Sequence[Needed]) -> list[str]:
+    """How many judgements an interval costs, a sentence for each figure."""
+    return [_needed_line(one) for one in needed]
+
+
+def _needed_line(one: Needed) -> str:
+    points = f"±{100 * one.wanted:g} points"
+    if one.so_far.mean is None or one.half is None:
+        return (
+            f"{one.figure}: nothing is judged yet; {count(one.total, 'judgement')} give {points}"
+            " whatever comes of them."
+        )
+    figure = (
+        f"{one.figure}: {100 * one.so_far.mean:.1f} ({100 * (one.so_far.low or 0):.1f} to"
+        f" {100 * (one.so_far.high or 0):.1f}; {one.so_far.method}) of"
+        f" {count(one.so_far.count, 'judgement')}, ±{100 * one.half:.1f}"
+    )
+    if not one.more:
+        return f"{figure}; that is within {points}."
+    return f"{figure}; about {one.more:,} more ({one.total:,} in all) for {points}."
+
+
+def needed_section(needed: Sequence[Needed]) -> Markup:
+    """The same as a part of a page."""
+    if not needed:
+        return EMPTY
+    items = join(html("<p>{}</p>", line) for line in needed_lines(needed))
+    return html("<section><h2>How many judgements are needed</h2>{}</section>", items)
+
+
+def kappa_text(figures: KappaFigures) -> str:
+    """Cohen's kappa with its interval."""
+    if figures.kappa is None:
+        return "–"
+    if figures.low is None or figures.high is None:
+        return f"{figures.kappa:.2f}"
+    return f"{figures.kappa:.2f} ({figures.low:.2f} to {figures.high:.2f})"
+
+
+def same_text(figures: KappaFigures) -> str:
+    """The share on which two judges say the same, with its interval."""
+    same = figures.same
+    if same.mean is None or same.low is None or same.high is None:
+        return "–"
+    return f"{100 * same.mean:.1f} % ({100 * same.low:.1f} to {100 * same.high:.1f})"
+
+
+def judges_section(one: JudgeAgreement) -> Markup:
+    """How two people agree, and where they do not."""
+    rows = [
+        [part, f"{figures.things:,}", same_text(figures), kappa_text(figures)]
+        for part, figures in one.parts.items()
+    ]
+    names = [one.first or HAND, one.second or HAND]
+    listed = [
+        [str(row.episode), row.part, cut(row.wanted, 80), cut(row.bought, 80),
+         *(f"{answer:g}" for answer in row.answers.values())]
+        for row in one.differences
+    ]  # fmt: skip
+    return html(
+        "<section><h2>{} and {}</h2><p>{} that both have scored. Kappa is Cohen's: 0 is what chance"
+        " gives, 1 is always the same. Intervals draw products anew.</p>{}{}</section>",
+        *names,
+        count(one.purchases, "purchase"),
+        table(["part", "things", "the same", "kappa"], rows, "How two judges agree"),
+        table(["episode", "part", "wanted", "bought", *names], listed, "What they see differently")
+        if listed
+        else html("<p>They say the same of everything.</p>"),
     )
 
 

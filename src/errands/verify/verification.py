@@ -13,6 +13,14 @@ from errands.runs.store.base import Store
 from errands.shop.rewards.registry import RULES, rules_named, rules_version
 from errands.shop.rewards.synonym import Credit
 from errands.verify.hand_scores import HandScore
+from errands.verify.judges import (
+    JudgeAgreement,
+    Needed,
+    common_episodes,
+    judge_agreement,
+    judgements_needed,
+    pairs_of,
+)
 from errands.verify.scores import Agreement, Scores, agreement, by_rules, means, reasons
 from errands.verify.trajectories import Trajectory, Unbought, read_trajectories
 
@@ -70,6 +78,10 @@ class Verification(msgspec.Struct, frozen=True):
     """Synonyms that counted, by part."""
     examples: tuple[Disagreement, ...]
     """Where scorers differ most."""
+    judges: tuple[JudgeAgreement, ...] = ()
+    """Of every two people, where there are two."""
+    needed: tuple[Needed, ...] = ()
+    """What the interval that was wanted costs, by the first judge's scores."""
 
     def plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = msgspec.to_builtins(self)
@@ -88,23 +100,33 @@ def sample(material: Material, count: int | None, seed: int) -> list[Trajectory]
 def verify(
     material: Material,
     rules: str = "synonym",
-    hand: Mapping[int, HandScore] | None = None,
+    hand: Mapping[int, HandScore] | Mapping[str, Mapping[int, HandScore]] | None = None,
     *,
     examples: int = 5,
+    interval: float | None = None,
 ) -> Verification:
     """Score every purchase by the released rules and by others; with `hand`, only those that a
-    person has scored, by three scorers."""
+    person has scored, by three scorers. Several people are given by name: then only purchases that
+    all of them have scored count. `interval` asks how many more must be judged."""
     if rules == FIRST:
         expected = " or ".join(name for name in RULES.names() if name != FIRST)
         raise SettingError(f"{FIRST!r} is the first scorer; expected {expected} as the second.")
     second = rules_named(rules)
-    chosen = _chosen(material, hand)
+    judges = _judges(hand)
+    chosen = _chosen(material, None if judges is None else common_episodes(judges))
     scorers: dict[str, dict[int, Scores]] = {
         FIRST: {one.number: by_rules(one, rules_named(FIRST)) for one in chosen},
         rules: {one.number: by_rules(one, second) for one in chosen},
     }
-    if hand is not None:
-        scorers[HAND] = {one.number: hand[one.number].scores(one) for one in chosen}
+    by_number = {one.number: one for one in material.trajectories}
+    people = judges or {}
+    for name, said in people.items():
+        scorers[name or HAND] = {one.number: said[one.number].scores(one) for one in chosen}
+    needed: tuple[Needed, ...] = ()
+    if interval is not None:
+        first = next(iter(people), None)
+        judged = {} if first is None else scorers[first or HAND]
+        needed = judgements_needed(interval, judged, scorers[rules], by_number, rules)
     names = list(scorers)
     pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
     credits = {one.number: reasons(one) if rules == "synonym" else () for one in chosen}
@@ -126,10 +148,28 @@ def verify(
         agreements=tuple(agreement(a, b, scorers[a], scorers[b]) for a, b in pairs),
         counted=counted if rules == "synonym" else {},
         examples=tuple(_disagreements(chosen, scorers, credits, examples)),
+        judges=tuple(judge_agreement(*pair, people, by_number) for pair in pairs_of([*people])),
+        needed=needed,
     )
 
 
-def _chosen(material: Material, hand: Mapping[int, HandScore] | None) -> list[Trajectory]:
+def _judges(
+    hand: Mapping[int, HandScore] | Mapping[str, Mapping[int, HandScore]] | None,
+) -> dict[str, Mapping[int, HandScore]] | None:
+    """People by name; one without a name where only scores are given."""
+    if hand is None:
+        return None
+    alone: dict[int, HandScore] = {}
+    named: dict[str, Mapping[int, HandScore]] = {}
+    for key, value in hand.items():
+        if isinstance(key, int) and isinstance(value, HandScore):
+            alone[key] = value
+        elif isinstance(key, str) and isinstance(value, Mapping):
+            named[key] = value
+    return named or {"": alone}
+
+
+def _chosen(material: Material, hand: Sequence[int] | None) -> list[Trajectory]:
     if hand is None:
         return list(material.trajectories)
     chosen = [one for one in material.trajectories if one.number in hand]

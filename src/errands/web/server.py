@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from errands.crowd.accounts.accounts import check_password
 from errands.crowd.database import open_database
 from errands.crowd.shopping.steps import StepLog
 from errands.crowd.store.database import Database
@@ -20,6 +21,7 @@ from errands.errors import ErrandsError
 from errands.extras import install_command
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
+from errands.web.core.hosts import allowed_hosts
 from errands.web.core.limits import ServerLimits, listen, raise_open_files
 from errands.web.env_api.providers import EnvProvider, ShopProvider, TurkProvider
 from errands.web.env_api.service import Service
@@ -87,6 +89,8 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    allowed_host: Sequence[str] = (),
+    trusted_proxy: Sequence[str] = (),
     limits: ServerLimits,
     on_start: Callable[[ServerStart], None],
 ) -> None:
@@ -95,10 +99,12 @@ def serve(
     With `tasks` there are environments, with `agentgym` they speak AgentGym's protocol (below
     /agentgym where a website has the root), with `site` there is the shop's website, with `crowd`
     people can work, with `runs` (directories) there are pages about runs. What visitors and
-    workers do is kept in `store`.
+    workers do is kept in `store`. Requests may name the server by `allowed_host`, too, and clients
+    are whom a `trusted_proxy` says.
     """
     try:
         from errands.web.core.auth import AuthMiddleware
+        from errands.web.core.clients import trusted_proxies
         from errands.web.core.server import Server
         from errands.web.crowd.application import housekeeping, open_crowd_site
         from errands.web.env_api.agentgym import AgentGym
@@ -110,12 +116,15 @@ def serve(
         raise ErrandsError(
             f"Serving needs {missing.name}, which is not installed; run {install_command('serve')}."
         ) from None
+    if crowd is not None and crowd.password is not None:
+        check_password(crowd.password)
+    hosts, proxies = allowed_hosts(host, allowed_host), trusted_proxies(trusted_proxy)
     raise_open_files()
     with listen(host, port) as listening, contextlib.ExitStack() as stack:
         # Before the shop's, whose addresses begin with anything.
         parts = [runs_site(RunLibrary(runs))] if runs else []
         if tasks is not None or site is not None or agentgym:
-            products = Catalog.open(catalog)
+            products = Catalog.open(catalog, verify="quick")
             # The first search of a process is slow; nobody should have to wait for it.
             products.search("warm up")
         if tasks is not None:
@@ -128,16 +137,16 @@ def serve(
             parts.append(agentgym_part(AgentGym(products, goals, limits), prefix))
         context = visitors = password = None
         has_goals = True
+        # Whatever can be wrong is told before there is a new store.
+        served = None if site is None else goals_to_serve(products, goals)
         if site is not None or crowd is not None:
             database = stack.enter_context(open_database(store))
             parts.append(housekeeping(database))
-        if site is not None:
-            context = open_shop(products, goals, site)
+        if site is not None and served is not None:
+            context = open_shop(products, served, site)
             has_goals = context.goals[0] is not BROWSING
             log = open_log(context, database)
-            visitors = Visitors(
-                context, log, seed=site.seed, most=limits.sessions, unfinished=limits.visitors
-            )
+            visitors = Visitors(context, log, seed=site.seed, limits=limits)
         if crowd is not None:
             part, password = open_crowd_site(
                 *(database, crowd.tasks, crowd.password, context),
@@ -148,9 +157,10 @@ def serve(
             parts.append(part)
         if context is not None and visitors is not None:
             parts.append(shop_site(ShopSite(context, visitors)))
-        auth = AuthMiddleware(token, public=site is not None)
+        auth = AuthMiddleware(token, public=site is not None, hosts=hosts)
         start = ServerStart(_address(host, listening.getsockname()[1]), password, has_goals)
-        Server(parts, auth, limits, lambda: on_start(start)).run([listening])
+        server = Server(parts, auth, limits, lambda: on_start(start), proxies=proxies)
+        server.run([listening])
 
 
 def worker_pools(
@@ -180,7 +190,7 @@ def serve_shop(config: ShopConfig) -> str:
     database = open_database(str(Path(folder, "site.sqlite")))
     context, limits = ShopContext(config), ServerLimits()
     log = open_log(context, database)
-    visitors = Visitors(context, log, seed=0, most=limits.sessions, unfinished=limits.visitors)
+    visitors = Visitors(context, log, seed=0, limits=limits)
     parts = [housekeeping(database), shop_site(ShopSite(context, visitors))]
     started = threading.Event()
     server = Server(parts, AuthMiddleware(None, public=True), limits, started.set)

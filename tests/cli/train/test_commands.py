@@ -286,7 +286,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(
         (["rl", "--search", "/nowhere"], "is no checkpoint"),
         (["choice", "nowhere"], "nowhere"),
         (["choice", "nowhere.jsonl"], "cannot be read"),
-        (["choice", "nowhere", "--preset", "huge"], "small, rnn, paper"),
+        (["choice", "nowhere", "--preset", "huge"], "small, matching, rnn, paper"),
         (["choice", "nowhere", "--evaluate", "1.5"], "is no share; expected one between 0 and 1"),
         (["choice", "nowhere", "--evaluate", "nan"], "is no share"),
         (["search", "nowhere", "--preset", "small", "--model", "x"], "leave --model or"),

@@ -76,7 +76,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     ("words", "says"),
     [
         (["--encoder", "x", "--preset", "rnn"], "leave --encoder or --preset out"),
-        (["--encoder", "x", "--preset", "huge"], "small, rnn, paper"),
+        (["--encoder", "x", "--preset", "huge"], "small, matching, rnn, paper"),
         (["--encoder", ""], "needs a name or a path"),
         (["--encoder", "./nowhere"], "cannot be had"),
     ],

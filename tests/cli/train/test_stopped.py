@@ -25,8 +25,9 @@ class Lesson(NamedTuple):
 
 
 SIGNALS = {"killed": signal.SIGKILL, "stopped": signal.SIGINT}
-SAMPLE = [("choice", "killed")]
-ALL = [(model, end) for model in ("choice", "search", "rl") for end in SIGNALS]
+SAMPLE = [("choice", "killed"), ("ppo", "killed")]
+TRAINERS = ("choice", "search", "rl", "dagger", "ppo")
+ALL = [(model, end) for model in TRAINERS for end in SIGNALS]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,15 @@ def lesson(
         "rl": (
             "--from", il, "--data", little.path, "--total-timesteps", 480,
             "--evaluate-every", 240, "--evaluate-episodes", 2,
+        ),
+        "dagger": (
+            "--data", little.path, "--num-iterations", 3, "--num-envs", 8, "--num-steps", 24,
+            "--looks", 2, "--epochs", 4, "--evaluate-episodes", 2,
+        ),
+        "ppo": (
+            "--from", il, "--data", little.path, "--total-timesteps", 800, "--num-envs", 8,
+            "--num-steps", 8, "--minibatch-size", 16, "--evaluate-every", 400,
+            "--evaluate-episodes", 2,
         ),
     }  # fmt: skip
     whole = tmp_path_factory.mktemp("train") / request.param

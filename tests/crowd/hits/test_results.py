@@ -3,7 +3,10 @@
 import csv
 import io
 import time
+from collections import UserDict
+from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakSet
 
 import msgspec
 import pytest
@@ -17,7 +20,7 @@ from errands.crowd.hits.agreement import (
     krippendorff_alpha,
     pair_agreement,
 )
-from errands.crowd.hits.assignments import Assignment, Assignments
+from errands.crowd.hits.assignments import Assignments
 from errands.crowd.hits.batch_file import (
     check_template,
     distinct,
@@ -283,26 +286,48 @@ def test_figures_that_are_not_defined() -> None:
     assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]]) == 1.0
 
 
-def done(item: int, **answers: str) -> Assignment:
-    return Assignment(0, "", "", 1, item, None, "w", "submitted", None, None, None, answers, 0.0)
+def given_by(item: int, **answers: str) -> tuple[int, dict[str, str]]:
+    return item, answers
 
 
 def test_texts_without_end_are_not_compared() -> None:
     """Two workers could keep the server busy with every look at a project."""
-    given = [done(0, t=f"{word} " * 300_000) for word in ("ab", "ba")]
+    given = [given_by(0, t=f"{word} " * 300_000) for word in ("ab", "ba")]
     [found] = agreements(given, ["t"], {"t": "textarea"})
     assert (found.same, found.rouge) == (0.0, None)
 
 
+def test_answers_with_nobody_to_agree_with_are_not_kept() -> None:
+    """A project may have hundreds of thousands, and its page is looked at often."""
+
+    class Answered(UserDict[str, str]):
+        __hash__ = object.__hash__
+
+    alive: WeakSet[Answered] = WeakSet()
+
+    def many() -> Iterator[tuple[int, Answered]]:
+        for item in range(1000):
+            for _ in range(1 + (item < 5)):
+                answered = Answered(a="x")
+                alive.add(answered)
+                assert len(alive) < 20
+                yield item, answered
+
+    [found] = agreements(many(), ["a"], {"a": "radio"})
+    assert (found.units, found.answers, found.same) == (5, 10, 1.0)
+
+
 def test_agreement_field_by_field() -> None:
     given = [
-        done(0, r="a", c="on", t="the cat ran"),
-        done(0, r="a", t="The cats are running!"),
-        done(1, r="b"),
-        done(1, r="a"),
-        done(2, r="a"),
+        given_by(0, r="a", c="on", t="the cat ran"),
+        given_by(0, r="a", t="The cats are running!"),
+        given_by(1, r="b"),
+        given_by(1, r="a"),
+        given_by(2, r="a"),
     ]
-    names = answer_names("<input type=radio name=r><input name=t>", given)
+    names = answer_names(
+        "<input type=radio name=r><input name=t>", (answers for _, answers in given)
+    )
     assert names == ["r", "t", "c"]
     kinds = {"r": "radio", "t": "text", "c": "checkbox"}
     radio, text, box = agreements(given, names, kinds)

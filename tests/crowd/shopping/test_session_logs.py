@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from errands.cli import app
-from errands.crowd.shopping.session_logs import import_logs
+from errands.crowd.shopping.human_run import NotReplayable
+from errands.crowd.shopping.session_logs import import_logs, read_log
 from errands.errors import SettingError
 from errands.runs.episode import Episode
 from errands.runs.store.places import open_run
@@ -166,3 +167,18 @@ def test_the_command(little: Catalog, tmp_path: Path) -> None:
     (tmp_path / "none" / "a.jsonl").write_text("")
     with pytest.raises(SettingError, match="it is empty"):
         import_logs(tmp_path / "none", tmp_path / "x", catalog=str(little.path))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"keywords": ["a"], "page": float("inf")},
+        {"keywords": "[" + "-" * 30_000 + "1]", "page": "1"},
+        {"keywords": "[[0x" + "f" * 5_000 + "]]", "page": "1"},
+    ],
+)
+def test_odd_content_is_one_reason(tmp_path: Path, content: dict[str, Any]) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(json.dumps({"page": "search_results", "url": "/", "content": content}))
+    with pytest.raises(NotReplayable, match="line 1 is not what"):
+        read_log(path)

@@ -108,6 +108,10 @@ def test_places_that_do_not_do(tmp_path: Path) -> None:
         open_database("mysql://here")
     with pytest.raises(StorageError, match="--store"):
         open_database(str(tmp_path / "nowhere" / "site.sqlite"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match="--store"):
+        open_database(str(tmp_path / "folder"))
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
     (tmp_path / "text.sqlite").write_text("no database at all, but a long enough text" * 30)
     with pytest.raises(StorageError, match="--store"):
         open_database(str(tmp_path / "text.sqlite"))

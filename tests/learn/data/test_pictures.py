@@ -9,7 +9,7 @@ import torch
 
 from errands.errors import DataError, SettingError
 from errands.learn.a2c import PRESETS, train_rl
-from errands.learn.data.batch import TokenLimits, encode, pack
+from errands.learn.data.batch import TextReader, TokenLimits, encode, pack
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures, load_pictures, products
 from errands.learn.data.view import ChoiceView
@@ -108,8 +108,9 @@ def test_a_checkpoint_keeps_its_pictures(demos: str, table: Pictures, tmp_path: 
     train_choice(shown, tmp_path / "il", config, options=TrainingOptions(resume=True))
     train_choice(shown, tmp_path / "whole", config, pictures=table)
     resumed, whole = (open_policy(str(tmp_path / name)) for name in ("il", "whole"))
-    assert resumed.pictures is not None
-    assert resumed.pictures.equals(table)
+    assert isinstance(resumed.reader, TextReader)
+    assert resumed.reader.pictures is not None
+    assert resumed.reader.pictures.equals(table)
     assert resumed.config.pictures == 5
     for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(one, other)

@@ -1,7 +1,7 @@
 """What a model is shown, of the real pages."""
 
 from errands.envs.shop import ShopEnv
-from errands.learn.data.view import PAST, EpisodeMemory, read_view
+from errands.learn.data.view import PAST, ChoiceView, EpisodeMemory, read_view
 
 
 def _results(shop: ShopEnv) -> str:
@@ -89,3 +89,44 @@ def test_an_option_is_no_product_whatever_it_is_called() -> None:
     view = memory.view(bought)
     assert view.past == ("opened 0", "item 3 red")
     assert view.product == ""
+
+
+def test_a_view_tells_what_was_seen_of_products(shop: ShopEnv) -> None:
+    memory = EpisodeMemory()
+    instruction = shop.reset(options={"goal": 3})[1]["instruction"]
+
+    def do(action: str) -> ChoiceView:
+        view = memory.view(pages[-1])
+        memory.record(view, action)
+        pages.append(str(shop.step(action)[0]))
+        return memory.view(pages[-1])
+
+    pages = [str(shop.reset(options={"goal": 3})[0])]
+    listed = do(f"search[{instruction.partition(',')[0]}]")
+    assert listed.kind == "results"
+    assert listed.queries == (instruction.partition(",")[0],)
+    assert [one.rank for one in listed.seen] == list(range(10))
+    assert [one.name for one in listed.seen] == list(listed.names[2:])
+    first = listed.names[2]
+    on_item = do(f"click[{first}]")
+    assert (on_item.kind, on_item.here) == ("item", first)
+    assert [one.name for one in on_item.seen] == [first], "what was listed only is forgotten"
+    values = [value for _, group in on_item.seen[0].options for value in group]
+    assert set(values) < set(on_item.names)
+    assert on_item.seen[0].chosen == ()
+    if values:
+        assert do(f"click[{values[0]}]").seen[0].chosen == (values[0],)
+    below = do("click[features]")
+    assert below.kind == "detail"
+    ((button, text),) = below.seen[0].details
+    assert button == "features"
+    assert text.strip() in pages[-1]
+    assert "[button]" not in text
+    do("click[< prev]")
+    again = do("click[< prev]")
+    assert again.seen[0].details == below.seen[0].details
+    assert [one.opened for one in again.seen] == [1] + [0] * 9
+    second = do("click[next >]")
+    assert [one.rank for one in second.seen if not one.opened] == list(range(10, 20))
+    do("click[< prev]")
+    assert do(f"click[{first}]").seen[0].opened == 2

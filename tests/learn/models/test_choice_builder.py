@@ -29,7 +29,8 @@ from errands.learn.data.view import read_view
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.environments import TrainingEnv
 from errands.learn.imitation import PRESETS, ImitationConfig, train_choice, with_encoder
-from errands.learn.models.choice import ChoiceConfig, load_builder, new_builder
+from errands.learn.models.builder import load_builder, new_builder
+from errands.learn.models.choice import ChoiceConfig
 from errands.learn.policy import open_policy
 from errands.learn.trainer import TrainingOptions
 from errands.runs.runner import run

@@ -16,7 +16,8 @@ from errands.errors import CatalogError, DataError, ErrandsError
 from errands.shop.build import builder, items_file
 from errands.shop.build.builder import build_catalog, generate_catalog
 from errands.shop.build.chunk import indexed_text
-from errands.shop.catalog.catalog import Catalog, Manifest, SourceFile
+from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.manifest import Manifest, SourceFile
 from errands.shop.synthetic.generator import generate
 
 RECORD: dict[str, Any] = {

@@ -11,6 +11,7 @@ import pytest
 
 from errands.errors import CatalogError, GoalError, SettingError
 from errands.shop.catalog.catalog import Catalog, Hit
+from errands.shop.catalog.manifest import FORMAT
 
 
 def test_products_by_asin_number_and_row(little: Catalog) -> None:
@@ -113,8 +114,8 @@ def test_verify_finds_every_kind_of_damage(little: Catalog, tmp_path: Path) -> N
         (None, "is not a catalogue"),
         ("{", "is damaged"),
         ("[]", "is damaged"),
-        ('{"format": 3}', "is damaged"),
-        ('{"format": 99}', "has catalogue format 99, this version reads 3"),
+        (f'{{"format": {FORMAT}}}', "is damaged"),
+        ('{"format": 99}', f"has catalogue format 99, this version reads {FORMAT}"),
     ],
 )
 def test_what_is_no_catalogue_is_one_sentence(

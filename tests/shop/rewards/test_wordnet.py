@@ -69,16 +69,21 @@ def test_the_form_that_is_listed(wordnet: WordNet, word: str, kind: str, base: s
     assert wordnet.base(word, kind) == base
 
 
-def test_damaged_files_are_told(folder: Path, tmp_path: Path) -> None:
+def test_other_files_are_told(folder: Path, wordnet: WordNet, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="install it anew"):
         WordNet(tmp_path)
     for name in ("noun", "verb", "adj"):
         for part in ("index", "data"):
-            (tmp_path / f"{part}.{name}").write_bytes(b"sofa n x\n" if part == "index" else b"x y")
-    with pytest.raises(DataError, match="makes no sense"):
-        WordNet(tmp_path).senses("sofa", "n")
+            (tmp_path / f"{part}.{name}").symlink_to(folder / f"{part}.{name}")
+    WordNet(tmp_path)
+    for name in ("index.noun", "data.adj"):
+        content = bytearray((folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (tmp_path / name).unlink()
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=rf"{name} cannot be used .* another checksum"):
+            WordNet(tmp_path)
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to(folder / name)
     with pytest.raises(DataError, match="there is no synset"):
-        WordNet(tmp_path).synset("n", "04256520")
-    (tmp_path / "data.noun").write_bytes(b"")
-    with pytest.raises(DataError, match=r"data\.noun"):
-        WordNet(tmp_path)
+        wordnet.synset("n", "00000001")

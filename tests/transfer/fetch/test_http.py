@@ -4,6 +4,7 @@ import gzip
 import threading
 import time
 from collections.abc import Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from errands.transfer.fetch.fetcher import (
     RequestPolicy,
     own_fetch,
 )
-from errands.transfer.fetch.http import HttpFetch, service_fetch
+from errands.transfer.fetch.http import HttpFetch, _decoded, service_fetch
 from errands.transfer.fetch.politeness import PoliteFetch, Robots
 from errands.transfer.fetch.sources import FetchConfig, page_source
 from errands.transfer.sites.schema_org import SchemaOrg
@@ -377,3 +378,12 @@ def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:
         loose(item)
     with pytest.raises(SettingError):
         RequestPolicy(lambda request: pages[0], site, per_episode=0)
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode_escape", "no-such-thing"])
+def test_an_encoding_that_no_page_has_is_read_as_utf8(charset: str) -> None:
+    headers = Message()
+    headers["Content-Type"] = f"text/html; charset={charset}"
+    assert _decoded(headers, "<p>café</p>".encode()) == "<p>café</p>"
+    told = f"<meta charset={charset}><p>café</p>"
+    assert _decoded(Message(), told.encode()) == told

@@ -5,10 +5,12 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from errands.browser import chromium
+from errands.browser.tab import Tab
 from errands.extras import install_command
 from errands.testing import DriverConformance
 from errands.turk.actions.action import ACTIONS, Action
@@ -59,6 +61,23 @@ def test_the_users_browser_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert chromium.find(names[0]) == names[0]
     with pytest.raises(chromium.BrowserError, match="is not a program"):
         chromium.find(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("pictures", [True, False])
+def test_a_tab_is_used_again(pictures: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    new = Tab.new.__func__  # type: ignore[attr-defined]
+
+    async def counted(cls: type[Tab], *arguments: Any) -> Tab:
+        opened.append(cls)
+        return await new(cls, *arguments)
+
+    monkeypatch.setattr(Tab, "new", classmethod(counted))
+    with BrowserDriver(pictures=pictures) as driver:
+        for _ in range(3):
+            with driver.open(HTML) as page:
+                page.fields()
+    assert len(opened) == 1
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 from errands.web.core.application import AppPart
 from errands.web.core.limits import ServerLimits
-from errands.web.core.websocket import take_over
+from errands.web.core.websocket import SocketProtocol, take_over
 
 MOST = 2**16
 
@@ -72,7 +72,8 @@ def port() -> Iterator[int]:
 def opened(port: int, query: str = "") -> socket.socket:
     plain = socket.create_connection(("127.0.0.1", port), 30)
     plain.sendall(
-        f"GET /echo{query} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"GET /echo{query} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\n"
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
     )
     return plain
@@ -175,6 +176,55 @@ def test_what_cannot_be_read_ends_the_line_with_a_code(port: int, bad: bytes, co
         assert plain.recv(100) == b""
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Content-Length: 5\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Many: 1\r\n" * 500,
+        f"Long: {'x' * 20_000}\r\n",
+    ],
+)
+def test_what_begins_no_websocket_is_refused_and_closed(port: int, head: str) -> None:
+    with socket.create_connection(("127.0.0.1", port), 5) as plain:
+        plain.sendall(
+            f"GET /echo HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n{head}"
+            "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
+        answer = b""
+        while piece := plain.recv(4096):
+            answer += piece
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 400 ")
+    assert f"content-length: {len(body)}" in head
+
+
+def test_frames_of_a_message_are_added_up_once(port: int) -> None:
+    def looked_at(frames: int) -> int:
+        """How many parts are looked at again while a message comes."""
+        line = SocketProtocol(Echo([]), Wire([], 0), set(), 2**20)
+        line._parts = parts = Parts()
+        line._gather(0x01, 0x01, b"")
+        for _ in range(frames):
+            line._gather(0x00, 0x00, b"")
+        line.connection_lost(None)
+        return parts.read
+
+    class Parts(list[bytes]):
+        read = 0
+
+        def __iter__(self) -> Iterator[bytes]:
+            for part in super().__iter__():
+                self.read += 1
+                yield part
+
+    async def both() -> list[int]:
+        return [looked_at(1000), looked_at(4000)]
+
+    assert asyncio.run(both()) == [0, 0]
+
+
 def test_a_close_is_answered_by_its_code(port: int) -> None:
     with shaken(port) as plain:
         plain.sendall(frame(0x88, (4001).to_bytes(2) + b"why"))
@@ -211,3 +261,46 @@ def test_who_says_nothing_is_asked_and_given_up(port: int, monkeypatch: pytest.M
         with contextlib.suppress(ConnectionError):
             while plain.recv(100):
                 pass
+
+
+class Wire(asyncio.Transport):
+    """Writes down what is written, and by whom."""
+
+    def __init__(self, written: list[tuple[int, bytes]], number: int) -> None:
+        super().__init__()
+        self.written, self.number = written, number
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append((self.number, bytes(data)[2:]))
+
+    def is_closing(self) -> bool:
+        return False
+
+
+async def asked(questions: list[tuple[int, bytes]]) -> tuple[int, list[tuple[int, bytes]]]:
+    """What connections write when they are asked in one go; how much before the loop turns."""
+    written: list[tuple[int, bytes]] = []
+    lines = [SocketProtocol(Echo([]), Wire(written, n), set(), MOST) for n in range(100)]
+    for number, data in questions:
+        lines[number].data_received(data)
+    at_once = len(written)
+    await asyncio.sleep(0)
+    for line in lines:
+        line.connection_lost(None)
+    return at_once, written
+
+
+def test_answers_leave_together_when_everybody_was_heard() -> None:
+    few = [(number, frame(0x82, b"%d" % number)) for number in (3, 1, 2)]
+    assert asyncio.run(asked(few)) == (0, [(3, b"3"), (1, b"1"), (2, b"2")])
+    # Nobody waits for all of a crowd.
+    many = [(number, frame(0x82, b"%d" % number)) for number in range(100)]
+    at_once, written = asyncio.run(asked(many))
+    assert at_once == 64
+    assert written == [(number, b"%d" % number) for number in range(100)]
+
+
+def test_what_is_written_at_once_does_not_overtake() -> None:
+    questions = [(1, frame(0x82, b"a")), (1, frame(0x89, b"p")), (2, frame(0x82, b"b") * 3)]
+    _, written = asyncio.run(asked(questions))
+    assert written == [(1, b"a"), (1, b"p"), (2, b"b"), (2, b"b"), (2, b"b")]

@@ -210,14 +210,14 @@ def test_who_guesses_does_not_profit_from_who_knows(little: Catalog, tmp_path: P
         assert [tried(f"no {n}", guesses) for n in range(11)] == [403] * 10 + [429]
         assert tried(PASSWORD, guesses) == 429, "a right guess among too many is not taken"
         assert tried(PASSWORD, knows) == 303
-        assert {tried(f"no {n}", knows) for n in range(100)} == {429}
+        assert [tried(f"no {n}", knows) for n in range(100)] == [403] * 10 + [429] * 90
         assert tried(PASSWORD, knows) == 429, "nor from where the password is known"
 
 
 def test_bodies_that_are_too_large(shop: Shop) -> None:
     visitor = admin(shop)
     assert visitor.post("/office/people", {"names": "x" * 2**21}).status == 413
-    assert visitor.post("/office/login", {"password": "x" * 2**21}).status == 413
+    assert visitor.post("/office/login", {"password": "x" * 2**14}).status == 413
 
 
 @pytest.mark.parametrize(

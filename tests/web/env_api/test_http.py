@@ -234,7 +234,7 @@ def test_large_bodies(little: Catalog) -> None:
         # In chunks, a body does not say beforehand how large it is.
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as plain:
             plain.sendall(
-                b"POST /v1/batch HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+                b"POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
             )
             for _ in range(3):
                 plain.sendall(b"190\r\n" + b"[" * 400 + b"\r\n")
@@ -246,7 +246,7 @@ def test_large_bodies(little: Catalog) -> None:
 
 def test_a_body_that_does_not_come_and_requests_that_pile_up(little: Catalog) -> None:
     with served(little, body_seconds=4.0, in_flight=2) as server:
-        head = b"POST /v1/batch HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
+        head = b"POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n"
         waiting = [socket.create_connection(("127.0.0.1", server.port), 30) for _ in range(2)]
         for plain in waiting:
             plain.sendall(head)

@@ -86,7 +86,7 @@ def test_while_it_stops_it_is_not_ready(process: "subprocess.Popen[str]") -> Non
     # A request whose body is yet to come is in flight.
     plain = socket.create_connection(("127.0.0.1", server.port), 30)
     plain.sendall(
-        b"POST /v1/sessions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer t0ken\r\n"
+        b"POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer t0ken\r\n"
         b"content-length: 23\r\n\r\n"
     )
     while not server.metric("errands_requests_in_flight"):

@@ -158,7 +158,8 @@ def plain_line(server: Served) -> socket.socket:
     """A WebSocket by hand, for what a proper client does not do."""
     plain = socket.create_connection(("127.0.0.1", server.port), 30)
     plain.sendall(
-        b"GET /v1/socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+        b"Connection: Upgrade\r\n"
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
     )
     assert plain.recv(4096).startswith(b"HTTP/1.1 101 ")

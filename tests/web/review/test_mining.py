@@ -120,7 +120,7 @@ def test_answers_that_are_none(
 
 def test_only_this_machine_and_its_own_pages(site: Served, tmp_path: Path) -> None:
     check = site.check()
-    assert site.ask("/mining", Host="evil.example:80")[0] == 403
+    assert site.ask("/mining", Host="evil.example:80")[0] == 421
     form = {"check": check, "phrase": "easy clean", "use": "has"}
     assert site.ask("/mining", form, Origin="https://evil.example")[0] == 403
     assert read_decisions(tmp_path / "d.jsonl") == {}
@@ -152,7 +152,7 @@ def test_killed_outright_every_answer_is_there(tmp_path: Path) -> None:
     try:
         assert child.stdout is not None
         address = child.stdout.readline().split()[-1]
-        with pytest.raises(HTTPError, match="403"):
+        with pytest.raises(HTTPError, match="421"):
             urlopen(Request(address, headers={"Host": "evil.example"}), timeout=60)
         with urlopen(address, timeout=60) as answer:
             found = re.search(r'name="check" value="([^"]+)"', answer.read().decode())

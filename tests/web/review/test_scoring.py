@@ -6,7 +6,7 @@ import pytest
 from scoring_served import played, read, scoring_served
 
 from errands.shop.catalog.catalog import Catalog
-from errands.verify.hand_scores import read_hand_scores
+from errands.verify.hand_scores import read_hand_scores, read_judged
 from errands.verify.verification import Material, sample
 
 MACHINE = ("released", "Mean scores", "Pearson")
@@ -82,8 +82,8 @@ def test_strangers_and_nonsense_are_turned_away(material: Material, tmp_path: Pa
         sent = [("check", desk.check(1)), *good]
         assert desk.ask("/scoring/1", sent, Origin="https://example.org")[0] == 403
         for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", ""):
-            assert desk.ask("/scoring/1", Host=host)[0] == 403
-            assert desk.ask("/scoring/1", sent, Host=host, Origin=f"http://{host}")[0] == 403
+            assert desk.ask("/scoring/1", Host=host)[0] == 421
+            assert desk.ask("/scoring/1", sent, Host=host, Origin=f"http://{host}")[0] == 421
         for host in ("127.0.0.1", "LocalHost:1", "[::1]", "[::1]:80"):
             assert desk.ask("/scoring/1", Host=host)[0] == 200
         for address in ("/scoring/0", "/scoring/5", "/scoring/99999999999999999999"):
@@ -98,3 +98,34 @@ def test_strangers_and_nonsense_are_turned_away(material: Material, tmp_path: Pa
     (kept,) = read_hand_scores(path, material.info.id).values()
     assert sum(kept.attributes) == 1
     assert not any(kept.options)
+
+
+def test_a_named_judge_an_interval_and_the_export(material: Material, tmp_path: Path) -> None:
+    path = tmp_path / "hand.jsonl"
+    with scoring_served(material, path, 2, "ann", 0.05) as desk:
+        page = desk.ask("/scoring")[1]
+        assert "You score as ann" in page
+        assert "381 judgements give ±5 points" in page, "the worst case: it gives nothing away"
+        status, page, _ = desk.ask("/scoring/judged.csv")
+        assert (status, "once every purchase is scored" in page) == (409, True)
+        desk.score(1)
+        page = desk.ask("/scoring")[1]
+        assert "judged.csv" not in page
+        assert all(word not in page for word in MACHINE)
+        desk.score(2)
+        page = desk.ask("/scoring")[1]
+        assert "How many judgements are needed" in page
+        assert "/scoring/judged.jsonl" in page
+        status, text, _ = desk.ask("/scoring/judged.csv")
+        assert (status, text.partition(",")[0]) == (200, "run")
+        assert len(desk.ask("/scoring/judged.jsonl")[1].splitlines()) == 2
+        assert desk.ask("/scoring/judged.xls")[0] == 404
+    assert set(read_judged(path, material.info.id)) == {"ann"}
+    with scoring_served(material, path, 2, "bob") as desk:
+        assert "0 of 2 scored" in desk.ask("/scoring")[1], "each judge has scores of their own"
+        desk.score(1)
+        assert "ann" not in desk.ask("/scoring")[1], "blind to other judges, too"
+        desk.score(2, ("type", "0"))
+        page = desk.ask("/scoring")[1]
+        assert "<h2>bob and ann</h2>" in page
+        assert "What they see differently" in page

@@ -48,7 +48,7 @@ def test_a_killed_server_loses_no_score(little: Catalog, tmp_path: Path) -> None
         file.write(b'{"run":"' + id.encode())  # as if the machine had died while it wrote
     process, desk = started(*words)
     assert f"{kills} of 6 scored" in desk.ask("/scoring")[1]
-    assert desk.ask("/scoring", Host="evil.example")[0] == 403
+    assert desk.ask("/scoring", Host="evil.example")[0] == 421
     second = subprocess.run(
         [sys.executable, "-c", CODE, "verify-reward", *words, "--web", "--port", "0"],
         capture_output=True,

@@ -96,7 +96,7 @@ def test_one_run_shows_figures_and_episodes(site: Served) -> None:
     for number in range(12):
         assert f'href="/runs/{id}/episodes/{number}"' in page
     assert "<svg" in page
-    assert "errands run little --agent random" in page
+    assert "FILE.toml#little" in page  # A protocol of the user's own.
     figures = text_of(site, f"/runs/{id}/report")
     assert "What the reward is made of" in figures
     assert site.raw(f"/runs/{id}/report.md")[2].startswith(b"# ")

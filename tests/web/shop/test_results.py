@@ -261,3 +261,23 @@ def test_a_shop_of_this_process_is_shopped_in_the_same_way(little: Catalog) -> N
     place = f"/api/sessions/{begun['session']}/result"
     told = json.loads(ask(place, Authorization=f"Bearer {begun['key']}"))
     assert (told["done"], told["reward"]) == (True, 1.0)
+
+
+def test_visitors_who_take_no_step_make_room(little: Catalog, tmp_path: Path) -> None:
+    place = tmp_path / "log.sqlite"
+
+    def filled(shop: Shop, name: str) -> list[int]:
+        return [shop.ask(f"/{name}{number}").status for number in range(4)]
+
+    with shop_served(little, place, visitors=3, idle_seconds=1000.0) as running:
+        assert running.ask("/walker", {"search_query": "lamp"}).status == 200
+        assert filled(running, "a") == [200, 200, 503, 503]
+    # All that are idle are forgotten, but for the last one.
+    with shop_served(little, place, visitors=3, idle_seconds=0.0) as running:
+        assert running.log is not None
+        assert running.ask("/honest").status == 200
+        names = [session.name for session in running.log.sessions()]
+        assert names == ["walker", "a1", "honest"]
+        assert len(running.steps("walker")) == 2
+        numbers = [session.number for session in running.log.sessions()]
+        assert numbers == [1, 3, 4], "no number is given twice"

@@ -21,8 +21,9 @@ from errands.errors import DataError, SettingError
 from errands.home import catalogs_dir, data_dir, home
 from errands.shop.build.builder import DEFAULT_TAGGER, build_catalog, generate_catalog
 from errands.shop.build.json_stream import stream_array, stream_object
-from errands.shop.catalog.catalog import FORMAT, Catalog
+from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import DEMO, DEMO_EDITION, DEMO_SEED, ensure
+from errands.shop.catalog.manifest import FORMAT
 
 __all__ = ["CATALOG_VARIABLE", "DataFiles", "default_files", "find_catalog"]
 

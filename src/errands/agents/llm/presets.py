@@ -16,6 +16,8 @@ import msgspec
 
 __all__ = ["PUBLISHED_STYLES", "Preset", "Presets", "known_presets", "preset_of", "taken"]
 
+_LONGEST: Final = 200
+"""Characters of a model's name that are looked at."""
 PUBLISHED_STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     name: {
         "top": 3,
@@ -68,7 +70,7 @@ def preset_of(model: object) -> Preset:
     return next(
         preset
         for preset in known_presets().models
-        if re.search(preset.pattern, str(model), re.IGNORECASE)
+        if re.search(preset.pattern, str(model)[:_LONGEST], re.IGNORECASE)
     )
 
 

@@ -217,7 +217,7 @@ def _record(given: Mapping[str, Any], record: type[_Record]) -> _Record:
             continue
         try:
             checked[name] = _converted(given[name], hints[name])
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             raise SettingError(
                 f"{name}={given[name]!r}: expected {_description(hints[name])}."
             ) from None

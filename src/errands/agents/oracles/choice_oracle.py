@@ -18,7 +18,7 @@ from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
 from errands.shop.product import Product
-from errands.shop.rewards.rules import Purchase, released, released_type
+from errands.shop.rewards.rules import Purchase, missing_attributes, released, released_type
 
 __all__ = ["ChoiceOracle", "PurchasePlan", "best_plan", "choices", "is_perfect", "make"]
 
@@ -131,10 +131,14 @@ def choices(shop: Shop, number: int) -> tuple[Any, dict[str, Sequence[str]]]:
 def is_perfect(episode: ShopEpisode, number: int, product: Product) -> bool:
     """Whether a product can earn a reward of 1, with the options that fit best."""
     context, goal = episode.context, episode.goal
-    # Most products are told by the part that takes least to find out.
-    if context.rules is released and released_type(product, goal).value < 1.0:
-        return False
     price = context.goals.price(product)
+    # Most products are told by the parts that take least to find out.
+    if context.rules is released and (
+        price > goal.price_upper
+        or released_type(product, goal).value < 1.0
+        or missing_attributes(product, goal)
+    ):
+        return False
     plain = context.rules(Purchase(product, {}, price), goal)
     # Options change one part alone, so few products need a look at theirs.
     if plain.total >= 1.0 or min(plain.parts.get(part, 0.0) for part in _BUT_OPTIONS) < 1.0:

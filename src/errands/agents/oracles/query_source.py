@@ -62,7 +62,7 @@ def _read(path: str, checksum: str) -> dict[str, list[str]]:
     data, _ = checked_file(path, checksum)
     try:
         lists = msgspec.json.decode(data, type=dict[str, list[str]])
-    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as failure:
         raise DataError(
             f"{path} is not a file of queries ({failure}); expected a JSON object from an"
             " instruction to a list of queries."

@@ -25,11 +25,13 @@ from errands.cli.output import (
     table,
     write_new,
 )
-from errands.errors import CatalogError, SettingError
+from errands.errors import CatalogError, DamageError, SettingError
 from errands.home import catalogs_dir
 from errands.progress import Progress
-from errands.shop.catalog.catalog import Catalog, Manifest, damage
+from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.library import locate, names
+from errands.shop.catalog.manifest import Manifest
+from errands.shop.catalog.verification import damage
 from errands.shop.fresh.draw import fresh_goals
 from errands.shop.goals import SHUFFLE_SEED, SPLITS, GoalSet, select_goals, write_goals
 from errands.shop.product import Product
@@ -340,7 +342,7 @@ def verify(catalog: str = _CATALOG, as_json: bool = Json) -> None:
     elif not problems:
         results.print(f"{folder}: every file is as it was built.")
     if problems:
-        raise CatalogError(f"{folder} is damaged: {'; '.join(problems)}. Build it again.")
+        raise DamageError(f"{folder} is damaged: {'; '.join(problems)}. Build it again.")
 
 
 @app.command()

@@ -54,12 +54,18 @@ class _ExperimentOptions:
 @takes_records
 def table(
     chosen: _ExperimentOptions,
+    difficulty: str = typer.Option(
+        "", help="Fresh goals of this difficulty instead of those of shop-learn: paper or easy."
+    ),
+    goals: int = typer.Option(
+        1_000, min=1, help="How many fresh goals are tested on, with --difficulty."
+    ),
     check: bool = typer.Option(
         False, "--check", help="Exit with status 1 if a claim does not hold."
     ),
     as_json: bool = Json,
 ) -> None:
-    """Rule, IL, RL, IL+RL, RNN and the choice oracle on held-out goals, over seeds.
+    """Scripts, IL, RL, IL+RL, RNN and the choice oracle on held-out goals, over seeds.
 
     Below an hour on two cores, with --quick some minutes. Finished jobs stay in the folder: the
     same command goes on with what is left, and the other experiments use them, too.
@@ -68,9 +74,10 @@ def table(
 
     \b
       errands experiment table
+      errands experiment table --difficulty paper --goals 1000 --seeds 3
       errands experiment table --quick --check
     """
-    _run("table", chosen, check, as_json)
+    _run("table", chosen, check, as_json, difficulty=difficulty, goals=goals)
 
 
 def _add(name: str, description: str) -> None:
@@ -141,22 +148,31 @@ def calibration(
         results.print(text)
 
 
-def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool) -> None:
+def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **changes: Any) -> None:
     need_torch()
     from errands.experiments.config import FULL, QUICK
+    from errands.experiments.fresh import with_fresh_goals
     from errands.experiments.paper import EXPERIMENTS
     from errands.experiments.scheduler import costs, open_folder, run_jobs
     from errands.experiments.table import to_markdown
     from errands.runs.store.lock import RunLock
+    from errands.shop.catalog.catalog import Catalog
 
-    config = msgspec.structs.replace(QUICK if chosen.quick else FULL, catalog=chosen.catalog)
+    config = msgspec.structs.replace(
+        QUICK if chosen.quick else FULL, catalog=chosen.catalog, **changes
+    )
     if chosen.seeds is not None:
         config = msgspec.structs.replace(config, seeds=tuple(range(chosen.seeds)))
+    if chosen.catalog:
+        Catalog.open(chosen.catalog)  # Before there is anything of this experiment.
     folder = chosen.out or Path("experiment-quick" if chosen.quick else "experiment")
     experiment = EXPERIMENTS[name]
+    if not config.difficulty:
+        experiment.check(config)
+    open_folder(folder, config)
+    config = with_fresh_goals(folder, config)
     experiment.check(config)
     jobs = experiment.jobs(config)
-    open_folder(folder, config)
     with RunLock(folder), _bars(len(jobs)) as show:
         try:
             run_jobs(jobs, folder, config, chosen.workers, show)

@@ -47,7 +47,7 @@ def _read_products(path: Path, limit: int) -> Sequence[Product]:
         records = msgspec.json.decode(path.read_bytes())
     except OSError as error:
         raise DataError(f"Cannot read the items file {path}: {error.strerror}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise DataError(f"The items file {path} is not JSON: {error}.") from None
     if not isinstance(records, list):
         raise DataError(f"The items file {path} is not a list of product records.")

@@ -16,6 +16,7 @@ from errands.cli.output import (
     table,
 )
 from errands.errors import SettingError
+from errands.home import exists, expanded
 from errands.leaderboard.board import Board, BoardRow, BoardTable, leaderboard
 from errands.leaderboard.making import submit
 from errands.leaderboard.replaying import SECONDS
@@ -152,9 +153,9 @@ def _places(pairs: list[str]) -> dict[str, str]:
         name, equals, path = pair.partition("=")
         if not equals or not name or not path:
             raise SettingError(f"--data {pair}: expected NAME=PATH, as webshop-1k=shop-1k.")
-        if not Path(path).expanduser().exists():
+        if not exists(expanded(path)):
             raise SettingError(f"--data {pair}: there is nothing at {path}.")
-        places[name] = str(Path(path).expanduser())
+        places[name] = str(expanded(path))
     return places
 
 

@@ -28,7 +28,7 @@ app = typer.Typer(
     help="Your own shop: products of any table, attributes mined from them, goals.",
 )
 
-_TABLE = typer.Argument(metavar="FILE", help="Products: CSV, TSV, JSON Lines or JSON.")
+_TABLE = typer.Argument(metavar="FILE", help="Products: CSV, TSV, JSON Lines, JSON or an XML feed.")
 _MAP = typer.Option(None, "--map", metavar="TOML", help="Which column holds what; else guessed.")
 _FORCE = typer.Option(False, "--force", help="Replace files that are there already.")
 _ITEMS = typer.Option(..., help="Products, as `errands mine products` or items_shuffle.json.")
@@ -53,9 +53,9 @@ def write_map(
       errands mine map products.csv --out map.toml
     """
     from errands.atomic import atomic_files
-    from errands.mining.column_map import ColumnMap, starter
     from errands.mining.product_file import ProductFile
-    from errands.mining.table_file import TableFile
+    from errands.mining.table.column_map import ColumnMap, starter
+    from errands.mining.table.table_file import TableFile
 
     header = TableFile(products).header
     try:
@@ -90,8 +90,8 @@ def products_command(
       errands mine products products.csv --out items.json
       errands mine products dump.jsonl --map map.toml --out items.json
     """
-    from errands.mining.column_map import read_map
     from errands.mining.own_shop import take_products
+    from errands.mining.table.column_map import read_map
 
     column_map = None if map_file is None else read_map(map_file)
     with progress_bar() as bar:
@@ -102,15 +102,19 @@ def products_command(
                 "file": out,
                 "rows": taken.rows,
                 "products": taken.products,
+                "variants": taken.variants,
                 "dropped": taken.dropped,
                 "remarks": taken.remarks,
                 "separators": taken.separators,
+                "doubts": taken.doubts,
                 "columns": used.told(),
             }
         )
         return
     columns = ", ".join(f"{field} = {column}" for field, column in used.told().items())
     remarks.print(f"Columns: {columns}.")
+    for doubt in taken.doubts:
+        _beware(doubt.sentence)
     results.print(f"{out}: {taken.products:,} products of {taken.rows:,} rows.")
     _tell_counts(taken)
 
@@ -247,13 +251,16 @@ def review(
     """
     from errands.mining.candidates import read_candidates
     from errands.mining.decisions import Decisions, read_decisions
-    from errands.mining.review import Review
+    from errands.mining.review import Review, check_bulk, check_group
 
     if web and (accept is not None or as_json):
         raise SettingError("--web asks a person; leave it out with --accept and with --json.")
     mined = read_candidates(candidates)
     place = decisions or default_decisions(candidates)
     name = None if only is None else only.strip().lower()
+    check_group(mined, name)
+    if accept is not None:
+        check_bulk(accept)
     if as_json and accept is None:
         # Another review may be writing.
         going = Review(mined, Decisions(place), name)
@@ -319,7 +326,7 @@ def assign(
         False, "--accept-rest", help="Take the filter's word for candidates without an answer."
     ),
     least: int = typer.Option(2, min=1, help="Attributes that an instruction must ask for."),
-    most: int = typer.Option(5, min=1, help="Attributes that an instruction asks for at most."),
+    most: int = typer.Option(3, min=1, help="Attributes that an instruction asks for at most."),
     text: str | None = typer.Option(
         None, "--text", help="Which texts of a product to look at (default: those mined)."
     ),
@@ -338,15 +345,27 @@ def assign(
     from errands.mining.decisions import read_decisions
     from errands.mining.own_shop import give_out
     from errands.mining.phrases import fields_named
-    from errands.mining.review import kept_uses
+    from errands.mining.review import kept_uses, ranks_of
 
     mined = read_candidates(candidates)
+    if decisions is not None and not decisions.is_file():
+        raise DataError(
+            f"{decisions} is no file of answers; `errands mine review {candidates}` makes one."
+        )
     made = read_decisions(decisions or default_decisions(candidates))
     uses = kept_uses(mined, made, accept_rest=accept_rest)
     fields = mined.fields if text is None else fields_named(text)
     with progress_bar() as bar:
         done = give_out(
-            items, uses, out, least=least, most=most, fields=fields, replace=force, progress=bar
+            items,
+            uses,
+            out,
+            least=least,
+            most=most,
+            fields=fields,
+            ranks=ranks_of(mined),
+            replace=force,
+            progress=bar,
         )
     each = done.given / max(done.products, 1)
     if as_json:
@@ -389,13 +408,19 @@ def shop(
         show_default=False,
         help="Attributes that an instruction must ask for (default: 2, or 1 in a small shop).",
     ),
+    as_is: bool = typer.Option(
+        False,
+        "--as-is",
+        help="Build even if the table seems to have prices, options or pictures not read.",
+    ),
     force: bool = _FORCE,
     as_json: bool = Json,
 ) -> None:
     """All steps at once, with the filter's word taken for every candidate.
 
     OUT/shop is the catalogue; items.json, candidates.json and attributes.json are beside it, and a
-    review of the candidates can still follow.
+    review of the candidates can still follow. Where no product has a price of its own, options or
+    pictures although the table seems to have them, nothing is built.
 
     Example:
 
@@ -403,13 +428,22 @@ def shop(
       errands mine shop products.csv --map map.toml --out mine
       errands serve --data mine/shop
     """
-    from errands.mining.column_map import read_map
     from errands.mining.own_shop import make_shop
+    from errands.mining.table.column_map import read_map
 
     column_map = None if map_file is None else read_map(map_file)
     with progress_bar() as bar:
         made = make_shop(
-            products, out, column_map, by=by, top=top, least=least, replace=force, progress=bar
+            products,
+            out,
+            column_map,
+            by=by,
+            top=top,
+            least=least,
+            as_is=as_is,
+            warn=_beware,
+            replace=force,
+            progress=bar,
         )
     if as_json:
         print_json(
@@ -417,15 +451,19 @@ def shop(
                 "catalog": made.catalog,
                 "rows": made.taken.rows,
                 "products": made.manifest.products,
+                "variants": made.taken.variants,
                 "dropped": made.taken.dropped,
                 "remarks": made.taken.remarks,
                 "separators": made.taken.separators,
+                "doubts": made.taken.doubts,
+                "columns": made.columns.told(),
                 "candidates": len(made.mined.candidates),
                 "with_attributes": made.assigned.with_attributes,
                 "with_instruction": made.assigned.with_instruction,
                 "shared_by": made.shared_by,
                 "asked": made.asked,
                 "goals": made.manifest.goals,
+                "kinds": made.found,
             }
         )
         _check_goals(made)
@@ -437,6 +475,9 @@ def shop(
     )
     _tell_counts(made.taken)
     _check_goals(made)
+    columns = ", ".join(f"{field} = {column}" for field, column in made.columns.told().items())
+    remarks.print(f"Columns: {printable(columns)}.")
+    _tell_kinds(made.found)
     if made.shared_by == 1:
         results.print(
             "Few products have attributes in common, so what only one product says became an"
@@ -451,6 +492,21 @@ def shop(
     remarks.print(f"Next: {program()} serve --data {shlex.quote(str(made.catalog))}")
 
 
+def _tell_kinds(found: Any) -> None:
+    """Whether what goals ask for is found by its kind."""
+    if found.targets:
+        results.print(
+            f"Searching for the kind that a goal names shows its product for"
+            f" {found.targets_found:,} of {found.targets:,} products, of {found.kinds:,} kinds."
+        )
+    if found.lost:
+        few = ", ".join(printable(kind) for kind in found.lost[:5])
+        results.print(
+            f"Searching shows no product of {len(found.lost):,} of the kinds ({few}): say in the"
+            " map which column has the kind, [columns] query."
+        )
+
+
 def _check_goals(made: Any) -> None:
     """A shop that agents cannot play in is there, but it is not what was asked for."""
     if not made.manifest.goals.get("synthetic", 0):
@@ -463,7 +519,13 @@ def _check_goals(made: Any) -> None:
         )
 
 
+def _beware(sentence: str) -> None:
+    remarks.print(f"Beware: {printable(sentence)}")
+
+
 def _tell_counts(taken: Any) -> None:
+    if taken.variants:
+        results.print(f"{taken.variants:,} rows are further variants of these products.")
     for name, sign in taken.separators.items():
         results.print(
             f"Values of {printable(name)} are parted by {sign!r} in this table, and were taken"

@@ -9,7 +9,7 @@ import typer
 from errands.cli.completion import catalog_names, protocol_names
 from errands.cli.options import CatalogData, takes_records
 from errands.cli.output import Json, answer, counting, remarks
-from errands.cli.train import pictures, rl
+from errands.cli.train import dagger, pictures, ppo, rl
 from errands.cli.train.progress import (
     Force,
     SupervisedOptions,
@@ -29,7 +29,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="train",
     no_args_is_help=True,
-    help="Train agents: demonstrations, search, imitation, reinforcement.",
+    help="Train agents: demonstrations, search, imitation, DAgger, reinforcement, PPO.",
 )
 
 
@@ -89,8 +89,9 @@ def choice(
     demonstrations: str = typer.Argument(help="A run with whole text_rich pages, or JSONL."),
     preset: str | None = typer.Option(
         None,
-        help="small (the default), rnn, or paper: the paper's schedule, with --encoder its whole"
-        " model, without it a small encoder from scratch.",
+        help="small (the default), matching (reads how well things fit, not words), rnn, or paper:"
+        " the paper's schedule, with --encoder its whole model, without it a small encoder from"
+        " scratch.",
     ),
     encoder: str | None = typer.Option(
         None,
@@ -287,5 +288,7 @@ def queries(
     answer(as_json, record, f"{out}: queries for {len(predicted):,} instructions.")
 
 
+app.command("dagger")(dagger.dagger)
 app.command("rl")(rl.rl)
+app.command("ppo")(ppo.ppo)
 app.command("pictures")(pictures.pictures)

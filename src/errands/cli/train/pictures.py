@@ -53,7 +53,7 @@ def pictures(
     if (features is None) != (addresses is None):
         raise SettingError("--features and --addresses go together; give both, or none.")
     refuse_to_replace(out, force)
-    opened = Catalog.open(catalog)
+    opened = Catalog.open(catalog, verify="quick")
     if features is not None and addresses is not None:
         table = original_features(features, addresses, opened)
         figures: dict[str, float] = {}

@@ -260,6 +260,9 @@ def read(
 ) -> None:
     """What is read from one page, and what is missing on it.
 
+    A page that tells of results or of a product although none was read ends with an error that
+    says what it tells.
+
     Examples:
 
     \b
@@ -268,14 +271,22 @@ def read(
     """
     from errands.transfer.environment import preview
     from errands.transfer.fetch.saved_pages import read_page
-    from errands.transfer.sites.site import site_named
+    from errands.transfer.sites.claims import unread_item, unread_results
+    from errands.transfer.sites.site import SiteError, site_named
 
     shop = site_named(site, host=host)
     html = read_page(file)
     kind = shop.kind(html)
     if not kind:
-        raise SettingError(f"{file} is no page of {site}: neither results nor an item.")
+        reason = unread_results(html, shop.read_results(html, url))
+        told = f" Yet {reason}: nothing of it was read." if reason else ""
+        raise SettingError(f"{file} is no page of {site}: neither results nor an item.{told}")
     found: Any = shop.read_results(html, url) if kind == "search" else shop.read_item(html, url)
+    what = "results were" if kind == "search" else "product was"
+    if reason := (unread_results if kind == "search" else unread_item)(html, found):
+        raise SiteError(
+            f"{file}: no {what} read, although {reason}: {site} does not know its layout."
+        )
     if as_page:
         page = preview(shop, html, kind, "(no instruction)")
         results.print(plain(page.text, keep_lines=True))
@@ -319,6 +330,8 @@ def score(
     from errands.transfer.scores import read_scores, unscored, write_form
     from errands.transfer.tables import rows_of
 
+    if form is not None and csv is not None:
+        raise SettingError("--form writes a CSV and --csv reads one; give one of them.")
     played = read_run(run)
     if form is not None:
         write_new(form, write_form(played), replace=force)

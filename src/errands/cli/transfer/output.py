@@ -63,7 +63,8 @@ def print_run(run: "TransferRun") -> None:
             )
             results.print(plain(f"  purchase: {product.title} [{product.id}] {chosen}"))
         if played.end.error:
-            results.print(plain(f"  error: {played.end.error}"))
+            owner = f" ({played.end.owner})" if played.end.owner else ""
+            results.print(plain(f"  error{owner}: {played.end.error}"))
         for note in played.end.notes:
             results.print(plain(f"  note: {note}"))
         results.print(f"  {counts}; {played.end.seconds:.1f} seconds")

@@ -66,7 +66,7 @@ def _read(path: Path | None) -> list[DriverComparison]:
     try:
         lines = path.read_bytes().splitlines()
         return [msgspec.json.decode(line, type=DriverComparison) for line in lines]
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as failure:
+    except (OSError, msgspec.DecodeError, RecursionError, UnicodeDecodeError) as failure:
         raise DataError(f"{path} cannot be read ({failure}); name another --out.") from None
 
 

@@ -75,7 +75,8 @@ def verify(
     opened = load_tasks(tasks, split)
     if task is not None:
         opened.folder(task)
-    names = [task] if task is not None else shard_of(opened.names, shard)
+    of_shard = shard_of(opened.names, shard)
+    names = [task] if task is not None else of_shard
     most_rows = max(rows, ProofConfig().most_rows)
     config = ProofConfig(rows=rows, most_rows=most_rows, seconds=seconds)
     verifications: list[TaskVerification] = []

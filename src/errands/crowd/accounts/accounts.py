@@ -33,6 +33,7 @@ __all__ = [
     "Qualification",
     "Role",
     "add_guest",
+    "check_password",
     "save_qualification",
 ]
 
@@ -121,11 +122,7 @@ class Accounts:
 
     def set_password(self, password: str) -> None:
         """Give the admin a password; logins made with the old one end."""
-        if len(password) < SHORTEST_PASSWORD:
-            raise SettingError(
-                f"The admin's password needs {SHORTEST_PASSWORD} characters or more; it has"
-                f" {len(password)}."
-            )
+        check_password(password)
         secret = _stretched(password)
         with self._database.writing() as run:
             if run("UPDATE people SET secret = ? WHERE role = ? RETURNING id", (secret, ADMIN)):
@@ -281,6 +278,15 @@ def save_qualification(database: Database, decision: Qualification) -> Qualifica
 
 def _fingerprint(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_password(password: str) -> None:
+    """An admin's password must not be guessed in no time."""
+    if len(password) < SHORTEST_PASSWORD:
+        raise SettingError(
+            f"The admin's password needs {SHORTEST_PASSWORD} characters or more; it has"
+            f" {len(password)}."
+        )
 
 
 def _stretched(password: str, salt: bytes | None = None) -> str:

@@ -8,12 +8,12 @@ never 0 or 1: nobody disagreed where only one thing was ever said, but nothing w
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Final
 
 import msgspec
 
-from errands.crowd.hits.assignments import Assignment
 from errands.turk.pages.field import CHOICES
 from errands.turk.scoring.rouge import rouge_l
 
@@ -44,12 +44,17 @@ class FieldAgreement(msgspec.Struct, frozen=True):
 
 
 def agreements(
-    done: Iterable[Assignment], fields: Sequence[str], types: Mapping[str, str]
+    given: Iterable[tuple[int, Mapping[str, str]]],
+    fields: Sequence[str],
+    types: Mapping[str, str],
 ) -> list[FieldAgreement]:
-    """The agreement in each field."""
-    of_item: dict[int, list[dict[str, str]]] = {}
-    for assignment in done:
-        of_item.setdefault(assignment.item, []).append(assignment.answers)
+    """The agreement in each field; what was `given` comes instance by instance."""
+    # Where one worker was asked, there is nobody to agree with, and nothing is kept.
+    shared = [
+        forms
+        for _, some in groupby(given, key=itemgetter(0))
+        if len(forms := [answers for _, answers in some]) > 1
+    ]
     figures = []
     for name in fields:
         type = types.get(name, "")
@@ -60,7 +65,7 @@ def agreements(
                 for answers in forms
                 if type == "checkbox" or answers.get(name, "")
             ]
-            for forms in of_item.values()
+            for forms in shared
         ]
         units = [unit for unit in answered if len(unit) > 1]
         is_text = bool(type) and type not in CHOICES and type not in _SCALES

@@ -354,6 +354,16 @@ class Assignments:
             (project,),
         )
 
+    def answers(self, project: int) -> Iterator[tuple[int, dict[str, str]]]:
+        """What was answered and not rejected, instance by instance: without all that is noted
+        about it, as there may be very many."""
+        rows = self._database.rows(
+            f"SELECT item, answers FROM assignments WHERE project = ? AND {_DONE}"
+            f" AND {_NOT_REJECTED} ORDER BY item, id",
+            (project,),
+        )
+        return ((item, json.loads(text)) for item, text in rows)
+
     def progress(self, project: Project) -> ProjectProgress:
         self._expire()
         good = f"{_DONE} AND {_NOT_REJECTED}"

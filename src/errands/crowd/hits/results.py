@@ -8,7 +8,7 @@ and is a task folder's `batch.csv`.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from errands.crowd.hits.assignments import Assignment, ImportedAnswers
@@ -77,11 +77,11 @@ class ResultMatch(NamedTuple):
     """Rows without any answer."""
 
 
-def answer_names(template: str, done: Iterable[Assignment]) -> list[str]:
+def answer_names(template: str, given: Iterable[Mapping[str, str]]) -> list[str]:
     """Names of all answers: the template's fields, then others in order of appearance."""
     names = dict.fromkeys(field_kinds(template))
-    for assignment in done:
-        names.update(dict.fromkeys(assignment.answers))
+    for answers in given:
+        names.update(dict.fromkeys(answers))
     return list(names)
 
 
@@ -90,7 +90,7 @@ def results_csv(
 ) -> bytes:
     """One row for each submitted assignment."""
     inputs = {item.number: item.inputs for item in items}
-    names = answer_names(template, done)
+    names = answer_names(template, (one.answers for one in done))
     columns = [
         *BEFORE,
         *(INPUT + column for column in project.columns),

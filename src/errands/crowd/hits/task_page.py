@@ -51,9 +51,7 @@ _ADDRESS: Final = re.compile(
     r"""|((?:https?:)?//[^\s"'<>]{1,2000}))""",
     re.IGNORECASE,
 )
-_FORM: Final = re.compile(
-    r"""<form(?=[\s/>])((?:[^>"']|"[^"]{0,4000}"|'[^']{0,4000}'){0,4000}+)>""", re.IGNORECASE
-)
+_FORM: Final = re.compile(r"""<form(?=[\s/>])((?:[^>"']|"[^"]*+"|'[^']*+')*+)(>?)""", re.IGNORECASE)
 _ID: Final = re.compile(r"""\sid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""", re.IGNORECASE)
 _FORM_ID: Final = "mturk_form"
 _SHADOW: Final = re.compile("(?<=w)root(?=mode)", re.IGNORECASE)
@@ -159,7 +157,7 @@ def _own_form(page: str, action: str, hidden: str) -> tuple[str, str]:
     def ours(match: re.Match[str]) -> str:
         nonlocal named
         rest = match[1]
-        if _EXTERNAL not in rest.lower():
+        if not match[2] or _EXTERNAL not in rest.lower():
             return match[0]
         named_id = _ID.search(rest)
         id = next((text for text in named_id.groups() if text), "") if named_id else ""

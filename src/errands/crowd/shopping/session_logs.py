@@ -86,7 +86,11 @@ def read_log(path: Path) -> SessionLog:
             if record["page"] == "done":
                 reward = float(record["reward"])
                 break
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SyntaxError):
+        except (
+            *(ValueError, OverflowError, KeyError, TypeError, AttributeError),
+            # Of Python's reader of literals.
+            *(RecursionError, SyntaxError, MemoryError),
+        ):
             raise NotReplayable(f"line {number} is not what the original's site writes") from None
     if goal is None:
         raise NotReplayable("it is empty")

@@ -60,6 +60,8 @@ CREATE TABLE steps (
   PRIMARY KEY (session, number)
 );
 """
+_AT_ONCE: Final = 1000
+"""Sessions that are removed while others wait."""
 _STEP: Final = "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -208,6 +210,24 @@ class StepLog:
             " AND NOT EXISTS (SELECT 1 FROM outings o WHERE o.session = s.number)"
         )
         return int(count)
+
+    def forget_idle(self, before: float) -> list[str]:
+        """Remove some sessions that nobody was sent for, that began before that time and have taken
+        no step since; their names. The last number stays, so that none is given twice."""
+        with self._database.writing(durable=False) as run:
+            idle = run(
+                "SELECT s.number, s.name FROM sessions s WHERE s.finished IS NULL AND s.began < ?"
+                " AND s.number < (SELECT max(number) FROM sessions)"
+                " AND NOT EXISTS (SELECT 1 FROM outings o WHERE o.session = s.number)"
+                " AND NOT EXISTS"
+                " (SELECT 1 FROM steps t WHERE t.session = s.number AND t.number > 0)"
+                f" ORDER BY s.number LIMIT {_AT_ONCE}",
+                (before,),
+            )
+            for number, _ in idle:
+                run("DELETE FROM steps WHERE session = ?", (number,))
+                run("DELETE FROM sessions WHERE number = ?", (number,))
+        return [name for _, name in idle]
 
     def find(self, name: str) -> ShopSession | None:
         """The session of that name."""

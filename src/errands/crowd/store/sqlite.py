@@ -26,7 +26,7 @@ from errands.crowd.store.database import (
     statements_of,
     storable,
 )
-from errands.database import ReadOnlyFile, connect_sqlite
+from errands.database import ReadOnlyFile, connect_sqlite, sqlite_application
 
 __all__ = ["SqliteDatabase", "SqliteReadDatabase"]
 
@@ -45,6 +45,7 @@ class SqliteDatabase(Database):
         self.place = str(self._path)
         self._turn = threading.RLock()
         with self._explained():
+            self._check_file()
             self._lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 self._take_lock()
@@ -59,6 +60,24 @@ class SqliteDatabase(Database):
             except BaseException:
                 os.close(self._lock)
                 raise
+
+    def _check_file(self) -> None:
+        """Nothing is made beside a file that is something else."""
+        if self._path.is_dir():
+            raise StorageError(f"{self.place} is a directory; name a file in it with --store.")
+        if not self._path.is_file() or not self._path.stat().st_size:
+            return
+        application = sqlite_application(self._path)
+        if application is None:
+            raise StorageError(
+                f"{self.place} is no database of SQLite; name another file with --store."
+            )
+        # One that was killed when it was new has its number in the log beside it.
+        is_new = application == 0 and os.path.exists(f"{self._path}-wal")
+        if application != _APPLICATION and not is_new:
+            raise StorageError(
+                f"{self.place} is a database of something else; name another file with --store."
+            )
 
     def _take_lock(self) -> None:
         try:

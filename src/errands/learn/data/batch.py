@@ -17,7 +17,7 @@ from errands.learn.data.pictures import Pictures
 from errands.learn.data.view import ChoiceView
 from errands.learn.data.vocabulary import END, Tokenizer
 
-__all__ = ["ChoiceBatch", "EncodedView", "TokenLimits", "encode", "pack"]
+__all__ = ["ChoiceBatch", "EncodedView", "TextReader", "TokenLimits", "encode", "pack"]
 
 INSTRUCTION, PAST, PAGE, ACTION = range(4)
 PLACES: Final = 8
@@ -59,6 +59,25 @@ class ChoiceBatch(NamedTuple):
     """B x their width, which is 0 if nobody sees any."""
     pictured: Tensor
     """B: whether there is one."""
+
+
+class TextReader(NamedTuple):
+    """Encodes views for a model that reads their words."""
+
+    tokenizer: Tokenizer
+    limits: TokenLimits
+    pictures: Pictures | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that `about.json` has to keep."""
+        return self.tokenizer.words
+
+    def encode(self, view: ChoiceView) -> EncodedView:
+        return encode(view, self.tokenizer, self.limits, self.pictures)
+
+    def pack(self, views: Sequence[EncodedView]) -> ChoiceBatch:
+        return pack(views)
 
 
 def encode(

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from errands.errors import DataError, SettingError
 from errands.learn.data.demonstrations import DemonstratedChoice, DemonstratedQuery
-from errands.learn.data.view import ChoiceView
+from errands.learn.data.view import PURCHASE, ChoiceView, known_text
 
-__all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of"]
+__all__ = ["fingerprint", "hold_out", "instruction_of", "texts_of", "wanted_products"]
 
 Example = TypeVar("Example", DemonstratedChoice, DemonstratedQuery)
 
@@ -64,6 +64,17 @@ def fingerprint(examples: Iterable[DemonstratedChoice | DemonstratedQuery]) -> s
             text = repr((view.instruction, view.past, view.page, view.actions, one.taken))
         digest.update(text.encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
+
+
+def wanted_products(choices: Iterable[DemonstratedChoice]) -> list[tuple[str, str]]:
+    """Instructions, each beside all that pages said of what was bought."""
+    return [
+        (instruction_of(one), known_text(product))
+        for one in choices
+        if one.view.names[one.taken] == PURCHASE
+        for product in one.view.seen
+        if product.name == one.view.here
+    ]
 
 
 def texts_of(views: Iterable[ChoiceView]) -> Iterator[str]:

@@ -5,24 +5,64 @@ demonstration and the original's own files all give the same.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 import msgspec
 
-from errands.agents.page_reading import offers, read_instruction
+from errands.agents.page_reading import groups, offers, read_instruction
 
-__all__ = ["OBSERVATION", "PAST", "ChoiceView", "EpisodeMemory", "instruction_on", "read_view"]
+__all__ = [
+    "OBSERVATION",
+    "PAST",
+    "PURCHASE",
+    "ChoiceView",
+    "EpisodeMemory",
+    "PageKind",
+    "SeenProduct",
+    "instruction_on",
+    "known_text",
+    "read_view",
+]
 
 OBSERVATION: Final = "text_rich"
 """The format of pages that views are read off."""
 PAST: Final = 6
 """How many earlier actions a view tells."""
 _HEADING: Final = "Instruction:"
-_BUTTON: Final = re.compile(r"^\s*\[(clicked )?button\] (.*?) \[(?:clicked )?button_\]\s*$", re.M)
-_PURCHASE: Final = "buy now"
+_BUTTON: Final = re.compile(
+    r"^[^\S\n]*+\[(clicked )?button\] (.*?) \[(?:clicked )?button_\][^\S\n]*+$", re.M
+)
+PURCHASE: Final = "buy now"
+"""The button that ends an episode."""
+_PER_PAGE: Final = 10
+_CLICKED: Final = "[clicked button] "
+_AGAIN: Final = f"{_CLICKED}item "
+"""How a product is called that was opened before."""
 _LONGEST: Final = 60
 """Characters of an action that are remembered."""
+
+PageKind = Literal["search", "results", "item", "detail"]
+
+
+class SeenProduct(msgspec.Struct, frozen=True):
+    """What the pages of an episode have told of a product so far."""
+
+    name: str
+    """As the environment calls it."""
+    title: str
+    price: float
+    """The lowest; 0 where none is shown."""
+    rank: int = 0
+    """Its place among the results, from 0, when it was last listed."""
+    opened: int = 0
+    """How often."""
+    options: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Values by the name of their group, once its page was seen."""
+    chosen: tuple[str, ...] = ()
+    """Values that are chosen now."""
+    details: tuple[tuple[str, str], ...] = ()
+    """The pages below it that were read, by their buttons."""
 
 
 class ChoiceView(msgspec.Struct, frozen=True):
@@ -42,19 +82,38 @@ class ChoiceView(msgspec.Struct, frozen=True):
     product: str = ""
     """Whose page this is, as the environment calls it: its picture is to be seen. Empty on all
     other pages."""
+    kind: PageKind = "detail"
+    seen: tuple[SeenProduct, ...] = ()
+    """The products that were opened in this episode, in that order, then those listed here."""
+    here: str = ""
+    """The product whose page, or page below it, this is."""
+    queries: tuple[str, ...] = ()
+    """What was searched for so far."""
+    steps: int = 0
+    """Actions so far."""
 
 
 class EpisodeMemory:
-    """What was done so far in an episode, and which product was opened."""
+    """What was done so far in an episode, and what it has shown of products."""
 
     def __init__(self) -> None:
         self._past: list[str] = []
         self._opened = ""
         self._count = 0
+        self._seen: dict[str, SeenProduct] = {}
+        self._queries: list[str] = []
+        self._results = 1
 
     def view(self, observation: str) -> ChoiceView:
         """What is shown now."""
-        return read_view(observation, self._past, self._opened, self._count)
+        view = read_view(observation, self._past, self._opened, self._count)
+        return msgspec.structs.replace(
+            view,
+            seen=self._known(view),
+            here=self._opened if view.kind in ("item", "detail") else "",
+            queries=tuple(self._queries),
+            steps=len(self._past),
+        )
 
     def record(self, view: ChoiceView, action: str) -> None:
         """Remember what was done on a page."""
@@ -62,11 +121,54 @@ class EpisodeMemory:
         name = action.removeprefix("click[").removesuffix("]")
         if action.startswith("click[") and name in view.names:
             words = view.actions[view.names.index(name)]
+        seen = {one.name: one for one in view.seen}
+        self._seen = {name: one for name, one in seen.items() if one.opened}
+        if action.startswith("search["):
+            self._queries.append(action.removeprefix("search[").removesuffix("]"))
+            self._results = 1
+        elif view.kind == "results" and name in ("next >", "< prev"):
+            self._results = max(1, self._results + (1 if name == "next >" else -1))
         # An option can be called so, too, but stands where its product can be bought.
-        if words.startswith("item ") and _PURCHASE not in view.names:
+        if PURCHASE not in view.names and words.startswith(("item ", _AGAIN)):
             self._opened = name
-            self._count += 1
+            self._count += words.startswith("item ")
+            known = seen.get(name)
+            if known is not None:
+                self._seen[name] = msgspec.structs.replace(known, opened=known.opened + 1)
         self._past.append(words[:_LONGEST])
+
+    def _known(self, view: ChoiceView) -> tuple[SeenProduct, ...]:
+        """What was known of products, and what this page adds."""
+        known = dict(self._seen)
+        if view.kind == "results":
+            first = (self._results - 1) * _PER_PAGE
+            for place, offer in enumerate(offers(view.page, view.names), first):
+                before = known.get(offer.name)
+                if before is None:
+                    known[offer.name] = SeenProduct(offer.name, offer.title, offer.price, place)
+                else:
+                    known[offer.name] = msgspec.structs.replace(before, rank=place)
+        elif self._opened in known and view.kind == "item":
+            known[self._opened] = _on_item(known[self._opened], view)
+        elif self._opened in known and view.kind == "detail" and self._past:
+            one = known[self._opened]
+            details = dict(one.details)
+            details[self._past[-1]] = _BUTTON.sub("", view.page)
+            known[self._opened] = msgspec.structs.replace(one, details=tuple(details.items()))
+        return tuple(known.values())
+
+
+def _on_item(one: SeenProduct, view: ChoiceView) -> SeenProduct:
+    shown = groups(view.page, view.names)
+    return msgspec.structs.replace(
+        one,
+        options=tuple(
+            (name, tuple(value.removeprefix("*") for value in values)) for name, values in shown
+        ),
+        chosen=tuple(
+            value.removeprefix("*") for _, values in shown for value in values if value[:1] == "*"
+        ),
+    )
 
 
 def read_view(
@@ -89,12 +191,26 @@ def read_view(
         past=(f"opened {count}", *past[-PAST:]),
         page=page,
         actions=tuple(
-            ("[clicked button] " if clicked[name] else "") + titles.get(name, name)
-            for name in names
+            (_CLICKED if clicked[name] else "") + titles.get(name, name) for name in names
         ),
         names=names,
-        product=opened if _PURCHASE in clicked else "",
+        product=opened if PURCHASE in clicked else "",
+        kind=_kind(clicked),
     )
+
+
+def _kind(clicked: Mapping[str, bool]) -> PageKind:
+    if PURCHASE in clicked:
+        return "item"
+    if "next >" in clicked:
+        return "results"
+    return "search" if "search" in clicked else "detail"
+
+
+def known_text(one: SeenProduct) -> str:
+    """All that pages have said of a product."""
+    values = " ".join(value for _, values in one.options for value in values)
+    return " ".join((one.title, values, *(text for _, text in one.details)))
 
 
 def instruction_on(observation: str) -> str:

@@ -5,9 +5,7 @@ cross-attention, and scored; a softmax over the scores is the policy. The value 
 reinforcement, is read off the observation's first token.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 import torch
@@ -17,31 +15,25 @@ from torch.nn import functional
 from errands.errors import SettingError
 from errands.learn.data.batch import INSTRUCTION, ChoiceBatch, TokenLimits
 from errands.learn.data.pictures import Pictures
-from errands.learn.data.vocabulary import PAD, Tokenizer, Vocabulary
+from errands.learn.data.vocabulary import PAD
 from errands.learn.models.encoders import BiGru, SmallTransformer
-from errands.learn.models.pretrained_encoder import PretrainedEncoder, open_encoder, rebuild_encoder
+from errands.learn.models.output import NEVER, ChoiceOutput
+from errands.learn.models.pretrained_encoder import PretrainedEncoder
 
 __all__ = [
     "ChoiceConfig",
     "ChoiceModel",
-    "ChoiceOutput",
     "CrossAttention",
-    "ModelBuilder",
     "check_width",
-    "load_builder",
-    "new_builder",
     "with_pictures",
 ]
-
-
-_NEVER: Final = -1e9
-"""In place of minus infinity, so that an action without any token is no NaN."""
 
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What a choice model is made of."""
 
-    encoder: Literal["transformer", "gru", "pretrained"] = "transformer"
+    encoder: Literal["transformer", "gru", "pretrained", "matching"] = "transformer"
+    """What reads pages; `matching` reads no words, but how well they fit (`data.matching`)."""
     pretrained: str = ""
     """Of the encoder `pretrained`: a BERT checkpoint of Hugging Face's, by name or path."""
     width: int = 64
@@ -60,8 +52,8 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_width(config: ChoiceConfig) -> None:
-    """Whether the small transformer can share its width out to its heads."""
-    if config.encoder == "transformer" and config.width % config.heads:
+    """Whether a small model can share its width out to its heads."""
+    if config.encoder in ("transformer", "matching") and config.width % config.heads:
         raise SettingError(
             f"--width {config.width} cannot be shared out to {config.heads} heads; expected a"
             f" multiple of {config.heads}."
@@ -99,23 +91,16 @@ class CrossAttention(nn.Module):
         count, actions, tokens, width = a.shape
         flat = a.reshape(count, actions * tokens, width)
         alpha = (flat * self.w3) @ o.transpose(1, 2) + self.w1(o).transpose(1, 2) + self.w2(flat)
-        alpha = alpha.masked_fill(~o_mask.unsqueeze(1), _NEVER)
+        alpha = alpha.masked_fill(~o_mask.unsqueeze(1), NEVER)
         c = (torch.softmax(alpha, dim=2) @ o).reshape_as(a)
         strongest = alpha.amax(dim=2).reshape(count, actions, tokens)
-        weight = torch.softmax(strongest.masked_fill(~a_mask, _NEVER), dim=2)
+        weight = torch.softmax(strongest.masked_fill(~a_mask, NEVER), dim=2)
         q = weight.unsqueeze(2) @ a
         joined = torch.cat([a, c, a * c, q * c], dim=3)
         ca = self.w5(functional.leaky_relu(self.w4(joined)))
         mask = a_mask.unsqueeze(3)
         mean: Tensor = (ca * mask).sum(dim=2) / mask.sum(dim=2).clamp(min=1)
         return mean
-
-
-class ChoiceOutput(NamedTuple):
-    """Scores of actions (B x K, absent ones far below all others) and values of pages (B)."""
-
-    scores: Tensor
-    values: Tensor
 
 
 class ChoiceModel(nn.Module):
@@ -159,7 +144,7 @@ class ChoiceModel(nn.Module):
             combined = torch.cat([combined, self._matched(batch, which, mask)], dim=2)
         scores = self.w6(functional.leaky_relu(combined)).squeeze(2)
         pooled = observed[:, 0]
-        return ChoiceOutput(scores.masked_fill(~there, _NEVER), self.value(pooled).squeeze(1))
+        return ChoiceOutput(scores.masked_fill(~there, NEVER), self.value(pooled).squeeze(1))
 
     def _with_picture(self, batch: ChoiceBatch, observed: Tensor) -> tuple[Tensor, Tensor]:
         """The observation's tokens with the picture as one more, where pictures are seen."""
@@ -184,41 +169,3 @@ class ChoiceModel(nn.Module):
             instruction, is_instruction[:, :longest], actions[which], mask
         )
         return matched
-
-
-class ModelBuilder(NamedTuple):
-    """The tokenizer of a choice model and, where it is pretrained, its encoder.
-
-    builder = new_builder(config, texts, 8_000, seed=0)
-    builder.save(Path("il"))
-    model = builder.model(config)                    # weights drawn, or the pretrained ones
-    ...
-    load_builder(Path("il"), config, info.words)     # the same; weights are yet to be loaded
-    """
-
-    tokenizer: Tokenizer
-    encoder: PretrainedEncoder | None = None
-
-    def model(self, config: ChoiceConfig) -> ChoiceModel:
-        return ChoiceModel(config, len(self.tokenizer), self.encoder)
-
-    def save(self, folder: Path) -> None:
-        """Into a checkpoint's folder, what `about.json` and weights do not hold."""
-        if self.encoder is not None:
-            self.encoder.save(folder)
-
-
-def new_builder(config: ChoiceConfig, texts: Iterable[str], most: int, seed: int) -> ModelBuilder:
-    """For a model that is trained from scratch on texts, or from a pretrained encoder."""
-    if config.encoder == "pretrained":
-        encoder = open_encoder(config.pretrained, config.width, seed)
-        return ModelBuilder(encoder.tokenizer, encoder)
-    return ModelBuilder(Vocabulary.of(texts, most=most))
-
-
-def load_builder(folder: Path, config: ChoiceConfig, words: tuple[str, ...]) -> ModelBuilder:
-    """For the model of a checkpoint; `words` are those of its `about.json`."""
-    if config.encoder == "pretrained":
-        encoder = rebuild_encoder(folder, config.width)
-        return ModelBuilder(encoder.tokenizer, encoder)
-    return ModelBuilder(Vocabulary(words))

@@ -22,6 +22,7 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.markup import Markup, html
+from errands.nesting import shallow
 
 __all__ = [
     "PAGE_POLICY",
@@ -39,7 +40,7 @@ PAGE_POLICY: Final = (
 )
 """What a page in a frame may load: nothing that is not in it."""
 _PAGE: Final = re.compile(r"<(?:!doctype|html|head|body|form|table|div|p|h[1-6])\b", re.IGNORECASE)
-_BLANKS: Final = re.compile(r"\s*\n\s*")
+_BLANKS: Final = re.compile(r"(?<!\s)\s*\n\s*")
 
 _STYLE: Final = re.compile(r"<style>([^<]{400,})</style>")
 
@@ -70,7 +71,7 @@ def is_page(text: str) -> bool:
 
 def visible_text(html: str) -> str:
     """What a page says, without its tags."""
-    tree = LexborHTMLParser(html)
+    tree = LexborHTMLParser(shallow(html))
     tree.strip_tags(["script", "style", "template", "head"])
     body = tree.body
     return _BLANKS.sub("\n", body.text(separator="\n")).strip() if body is not None else ""

@@ -498,6 +498,7 @@ def run_facts(info: RunInfo, command: str) -> Markup:
         ("Run", info.id),
         ("Protocol", info.protocol_key),
         ("Checksum of the data", code(info.checksum or DASH)),
+        ("Data verified", info.verified or DASH),
         ("Seed", str(info.seed)),
         ("Observation", info.shown_as or DASH),
         ("Observations kept", info.observations),

@@ -16,9 +16,17 @@ from errands.runs.episode import RunInfo
 from errands.runs.store.base import Lock, Store, StoreError
 from errands.runs.store.lock import RunLock
 from errands.runs.store.postgres import PostgresLock, PostgresStore
-from errands.runs.store.sqlite import SqliteStore
+from errands.runs.store.sqlite import SqliteStore, already_there, check_file
 
-__all__ = ["FILE", "DatabaseAddress", "create_run", "open_run", "read_place", "run_lock"]
+__all__ = [
+    "FILE",
+    "DatabaseAddress",
+    "check_place",
+    "create_run",
+    "open_run",
+    "read_place",
+    "run_lock",
+]
 
 FILE: Final = "run.sqlite"
 
@@ -57,6 +65,16 @@ def read_place(place: Place) -> Path | DatabaseAddress:
         run=run,
         shown=shown,
     )
+
+
+def check_place(place: Place, *, is_new: bool) -> None:
+    """A file that is no run, or is one too many: said before anything is made beside it."""
+    where = read_place(place)
+    if isinstance(where, Path):
+        if not is_new:
+            check_file(where)
+        elif where.exists():
+            raise already_there(where)
 
 
 def create_run(place: Place, info: RunInfo, *, fsync: bool = False) -> Store:

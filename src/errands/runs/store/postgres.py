@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
-from errands.database import connect_postgres, import_psycopg, one_line
+from errands.database import connect_postgres, import_psycopg, one_line, take_lock
 from errands.runs.episode import FORMAT, Episode, RunInfo
 from errands.runs.store.base import EpisodeWriter, Lock, Query, Store, StoreError
 from errands.runs.store.rows import COLUMNS, SUMMARY, Row, pack, pack_body, summary_row, unpack
@@ -221,10 +221,7 @@ class PostgresLock(Lock):
             name = f"process {os.getpid()} on {socket.gethostname()}"
             self._connection = connect_postgres(url, application_name=name[:60])
             try:
-                taken = self._connection.execute(
-                    "SELECT pg_try_advisory_lock(%s, %s)", (_LOCKS, key)
-                ).fetchone()
-                if taken is None or not taken[0]:
+                if not take_lock(self._connection, _LOCKS, key):
                     name = holder(self._connection.execute, id) or "unknown"
                     raise StoreError(
                         f"another runner ({name}) is at work on the run {id!r} in {place}; wait for"

@@ -7,6 +7,7 @@ values: what goes in as a tuple comes out as a list.
 """
 
 import math
+import operator
 import re
 import zlib
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from errands.runs.store.call_packing import packed_calls, whole_calls
 __all__ = [
     "COLUMNS",
     "FIGURES",
+    "MOST_UNPACKED",
     "STATUSES",
     "SUMMARY",
     "Row",
@@ -62,14 +64,22 @@ FIGURES: Final = np.dtype(
 
 _SMALL: Final = 4096
 """Bodies up to here are kept as they are: squeezing them costs more than it saves."""
+MOST_UNPACKED: Final = 256 << 20
+"""Bytes of one episode; more is no episode."""
 _PLAIN, _SQUEEZED, _BYTES = b"m", b"z", b"s"
 
+_CALLS: Final = operator.attrgetter("calls")
 _ODD: Final = re.compile("[\x00\x10\ud800-\udfff]")
 _ESCAPED: Final = re.compile("\x10([0-9a-f]{4})")
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 _Body = tuple[tuple[Step, ...], str, str | None]
+_Columns = tuple[
+    int, str, Status, float | None, int | None, int, float, int, int, int, int, int, float,
+    str, str, bytes,
+]  # fmt: skip
+"""The types of `SUMMARY`: a damaged file may have any."""
 
 
 class StoreError(ErrandsError):
@@ -100,7 +110,7 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
     mark, rest = data[:1], data[1:]
     try:
         if mark == _SQUEEZED:
-            return unpack(zlib.decompress(rest), kind)
+            return unpack(_unsqueezed(rest), kind)
         if mark == _BYTES:
             return msgspec.convert(_bytes_as_texts(msgspec.msgpack.decode(rest)), kind)
         if mark == _PLAIN:
@@ -108,9 +118,22 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
             if decoder is None:
                 decoder = _DECODERS[kind] = msgspec.msgpack.Decoder(kind)
             return decoder.decode(rest)
-    except (msgspec.MsgspecError, zlib.error) as failure:
+    except (msgspec.MsgspecError, RecursionError, zlib.error) as failure:
         raise ValueError(str(failure)) from None
     raise ValueError(f"unknown packing {mark!r}")
+
+
+def _unsqueezed(data: bytes) -> bytes:
+    """What was squeezed, as far as the limit: a store may be somebody else's."""
+    stream = zlib.decompressobj()
+    body = stream.decompress(data, MOST_UNPACKED + 1)
+    if len(body) > MOST_UNPACKED:
+        raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 20} MB")
+    if not stream.eof:
+        raise ValueError("it is cut off")
+    if body[:1] == _SQUEEZED:
+        raise ValueError("it is squeezed twice")
+    return body
 
 
 def _texts_as_bytes(value: Any) -> Any:
@@ -136,7 +159,7 @@ def _bytes_as_texts(value: Any) -> Any:
 def pack_body(episode: Episode) -> bytes:
     """Steps and pages of an episode."""
     steps = episode.steps
-    if any(step.calls for step in steps):
+    if any(map(_CALLS, steps)):
         steps = packed_calls(steps)
     body = pack((steps, episode.last_digest, episode.last))
     return body if len(body) <= _SMALL else _SQUEEZED + zlib.compress(body, 1)
@@ -180,7 +203,11 @@ def summary_row(summary: Summary) -> Row:
 
 
 def summary_of(row: Row) -> Summary:
-    """A summary from its columns."""
+    """A summary from its columns; ValueError where they are damaged."""
+    try:
+        row = msgspec.convert(row, _Columns)
+    except msgspec.ValidationError as failure:
+        raise ValueError(f"an episode has a column that makes no sense: {failure}") from None
     number, key, status, reward, success, steps, seconds, states, items, *rest = row
     searches, tokens_in, tokens_out, cost, owner, error, parts = rest
     return Summary(
@@ -204,7 +231,7 @@ def summary_of(row: Row) -> Summary:
 
 
 def _escape(text: str) -> str:
-    if _ODD.search(text) is None:
+    if not text or _ODD.search(text) is None:
         return text
     return _ODD.sub(lambda found: f"\x10{ord(found[0]):04x}", text)
 
@@ -219,7 +246,10 @@ def unescape(text: str) -> str:
 def columns_of(rows: Iterable[Row]) -> dict[str, np.ndarray[Any, Any]]:
     """Rows of `FIGURES` as arrays. A missing reward comes as infinity (no database of ours can
     say NaN in a query) and leaves as NaN."""
-    table = np.fromiter(rows, FIGURES)
+    try:
+        table = np.fromiter(rows, FIGURES)
+    except (TypeError, OverflowError) as failure:
+        raise ValueError(f"an episode has a column that makes no sense: {failure}") from None
     columns = {name: np.ascontiguousarray(table[name]) for name in FIGURES.names or ()}
     reward = columns["reward"]
     reward[np.isinf(reward)] = np.nan

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from errands.atomic import to_disk
-from errands.database import connect_sqlite
+from errands.database import connect_sqlite, sqlite_application
 from errands.runs.episode import FORMAT, Episode, RunInfo
 from errands.runs.store.base import EpisodeWriter, Query, Store, StoreError
 from errands.runs.store.journal import Entry, Journal, leftovers
 from errands.runs.store.rows import COLUMNS, SUMMARY, pack, pack_body, summary_row, unpack
 
-__all__ = ["SqliteStore", "checked_info", "explained"]
+__all__ = ["SqliteStore", "already_there", "check_file", "checked_info", "explained"]
 
 _APPLICATION: Final = 0x45525253
 """`ERRS`, in the header of every file that is a store."""
@@ -122,10 +122,7 @@ class SqliteStore(Store):
     def open(cls, path: str | os.PathLike[str], *, fsync: bool = False) -> Self:
         """A store that is there already."""
         path = Path(path).absolute()
-        if not path.is_file():
-            raise StoreError(
-                f"There is no run at {path}; name the directory that `errands run --out` wrote."
-            )
+        check_file(path)
         return cls(path, fsync=fsync)
 
     @property
@@ -180,6 +177,7 @@ class SqliteStore(Store):
         """The connection of this process: none can be shared across a fork."""
         self._mutex = threading.Lock()
         with explained(self.path):
+            check_file(self.path)
             there = os.stat(self.path)
             self._identity = there.st_dev, there.st_ino
             guard = _open_guard(self.path)
@@ -267,8 +265,11 @@ class SqliteWriter(EpisodeWriter):
 
     def write(self, episode: Episode) -> None:
         entry = summary_row(episode.summary), pack_body(episode)
-        with explained(self._journal.path):
+        try:
             self._journal.append(entry)
+        except OSError:
+            with explained(self._journal.path):
+                raise
         self._entries.append(entry)
         self._bytes += len(entry[1])
         now = time.monotonic()
@@ -301,6 +302,20 @@ def _leave_all() -> None:
 os.register_at_fork(after_in_child=_leave_all)
 
 
+def check_file(path: Path) -> None:
+    """Before anything is made beside a file that is something else."""
+    if not path.is_file():
+        raise StoreError(
+            f"There is no run at {path}; name the directory that `errands run --out` wrote."
+        )
+    with explained(path):
+        application = sqlite_application(path)
+    if application is None:
+        raise StoreError(f"{path} is no run of Errands (it is not an SQLite database).")
+    if application != _APPLICATION:
+        raise StoreError(f"{path} is a database, but no run of Errands.")
+
+
 def checked_info(path: Path, connection: sqlite3.Connection) -> RunInfo:
     """The description of the run in a file, which may be something else."""
     with explained(path):
@@ -314,7 +329,12 @@ def checked_info(path: Path, connection: sqlite3.Connection) -> RunInfo:
                 f"{path} was written by another version of Errands (format {version}); this one"
                 f" reads format {FORMAT}: open it with that version."
             )
-        info: RunInfo = unpack(run("SELECT info FROM run").fetchone()[0], RunInfo)
+        row = run("SELECT info FROM run").fetchone()
+        if row is None or not isinstance(row[0], bytes):
+            raise ValueError("it does not say what was played")
+        info: RunInfo = unpack(row[0], RunInfo)
+        if info.domain not in ("shop", "turk"):
+            raise ValueError("what it says of its protocol makes no sense")
         return info
 
 
@@ -333,15 +353,19 @@ def _open_guard(path: Path) -> int:
         return os.open(path.parent, os.O_RDONLY)
 
 
+def already_there(path: Path) -> StoreError:
+    """A new run has no place here."""
+    return StoreError(
+        f"There is a run at {path} already; continue it with --resume, or name another directory."
+    )
+
+
 def _move_new(name: str, path: Path) -> None:
     """Rename, but never over a file that is there."""
     try:
         os.link(name, path)
     except FileExistsError:
-        raise StoreError(
-            f"There is a run at {path} already; continue it with --resume, or name another"
-            " directory."
-        ) from None
+        raise already_there(path) from None
     except OSError:
         # A disk without hard links; two runners at once are the business of the runner's lock.
         if os.path.exists(path):

@@ -27,6 +27,7 @@ from errands.runs.play import PlayConfig, failed
 from errands.runs.protocol import Protocol
 from errands.runs.store.base import Store, StoreError
 from errands.shop.build.process_map import standard_error
+from errands.shop.catalog.verification import Verify
 from errands.turk.proofs import Proof, adopt_proofs
 
 __all__ = ["GRACE", "TRIES", "Job", "Message", "fair_share", "open_job", "play_in_processes"]
@@ -67,12 +68,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     fsync: bool = False
     proofs: tuple[Proof, ...] = ()
     """What is known here of form pages, and perhaps not on another machine."""
+    verify: Verify = "quick"
+    """Another machine has files of its own."""
 
 
 def open_job(job: Job) -> tuple[EpisodeSource, AgentFactory]:
     """What a worker plays: the data, whose environments are its own, and what makes its agents."""
     adopt_proofs(job.proofs)
-    source = open_source(job.protocol, observation=job.observation)
+    source = open_source(job.protocol, observation=job.observation, verify=job.verify)
     try:
         return source, make_factory(job.agent, job.protocol.domain, source.env(), job.settings)
     except BaseException:
@@ -183,7 +186,8 @@ def play_in_processes(
     locks: Sequence[int] = (),
 ) -> None:
     """Play these episodes with so many processes; `locks` are descriptors that they hold too."""
-    line = msgspec.json.encode(job)
+    # The files of this machine were verified when the source was opened.
+    line = msgspec.json.encode(msgspec.structs.replace(job, verify="off"))
     waiting = deque(pending)
     strikes: Counter[int] = Counter()
     processes: set[_WorkerProcess] = set()

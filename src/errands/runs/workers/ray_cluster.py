@@ -21,7 +21,7 @@ import msgspec
 from errands.errors import ErrandsError, SettingError
 from errands.extras import install_command
 
-__all__ = ["ClusterError", "Node", "import_ray", "joined", "living_nodes"]
+__all__ = ["ClusterError", "Node", "check_address", "import_ray", "joined", "living_nodes"]
 
 _OBJECTS: Final = 128 << 20
 """Bytes of shared memory of a Ray of our own: results pass through it only where they are long."""
@@ -54,12 +54,7 @@ def joined(address: str, workers: int | None = None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    place = address or os.environ.get("RAY_ADDRESS") or "local"
-    if place.startswith("ray://"):
-        raise SettingError(
-            f"--ray {place}: a run belongs on a machine of the cluster, as episodes come in by the"
-            " thousand; run the same command there with --ray auto."
-        )
+    place = check_address(address)
     with contextlib.ExitStack() as stack:
         given: dict[str, Any] = {"address": place}
         if place == "local":
@@ -71,12 +66,23 @@ def joined(address: str, workers: int | None = None) -> Iterator[Any]:
                 "_temp_dir": stack.enter_context(_folder()),
             }
             stack.enter_context(_environment({"RAY_USAGE_STATS_ENABLED": "0"}))
-        elif place != "auto":
-            _reach(place)
         stack.enter_context(_silence(ray))
         stack.callback(ray.shutdown)
         _connect(ray, given)
         yield ray
+
+
+def check_address(address: str) -> str:
+    """Where a cluster is; one that is elsewhere must answer."""
+    place = address or os.environ.get("RAY_ADDRESS") or "local"
+    if place.startswith("ray://"):
+        raise SettingError(
+            f"--ray {place}: a run belongs on a machine of the cluster, as episodes come in by the"
+            " thousand; run the same command there with --ray auto."
+        )
+    if place not in ("auto", "local") and not import_ray().is_initialized():
+        _reach(place)
+    return place
 
 
 def living_nodes(ray: Any) -> list[Node]:

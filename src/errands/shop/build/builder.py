@@ -21,8 +21,8 @@ from errands.shop.build.json_scan import MalformedJson
 from errands.shop.build.process_map import cores, in_order
 from errands.shop.build.side_file import SideFile, scan_nouns, scan_side
 from errands.shop.build.writer import CatalogWriter
-from errands.shop.catalog.catalog import Manifest, SourceFile
 from errands.shop.catalog.compression import SAMPLES, train
+from errands.shop.catalog.manifest import Manifest, SourceFile
 from errands.shop.goals import SHUFFLE_SEED
 from errands.shop.rewards.nouns import tagger
 from errands.shop.synthetic.difficulty import PAPER, Difficulty

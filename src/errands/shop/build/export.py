@@ -16,6 +16,7 @@ import numpy as np
 
 from errands.atomic import atomic_files
 from errands.errors import CatalogError
+from errands.home import real
 from errands.progress import Progress, silent
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.goal_store import Entry, StoredGoals
@@ -56,7 +57,7 @@ def export_catalog(
     named = {"items": items, "attributes": attributes, "human": human, "nouns": nouns}
     outs = {name: path for name, path in named.items() if path is not None}
     for path in outs.values():
-        if path.resolve().is_relative_to(catalog.path.resolve()):
+        if real(path).is_relative_to(real(catalog.path)):
             raise CatalogError(f"{path} is inside the catalogue; name a file elsewhere.")
     with atomic_files(list(outs.values()), replace=replace) as works, ExitStack() as stack:
         files = {

@@ -22,7 +22,7 @@ from errands.errors import DataError
 from errands.shop.build.items_file import BLOCK, complain
 from errands.shop.build.json_scan import MalformedJson, Members, MemberScan
 from errands.shop.build.json_stream import decode_json, open_binary, stream_object
-from errands.shop.catalog.catalog import SourceFile
+from errands.shop.catalog.manifest import SourceFile
 from errands.shop.product import LONGEST_ASIN
 from errands.shop.records import map_array, write_array
 from errands.shop.rewards.nouns import nouns_from_file
@@ -71,7 +71,8 @@ class SideFile:
 @lru_cache(maxsize=8)
 def _table(stem: Path) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     names, starts, ends = (
-        map_array(stem.with_name(f"{stem.name}-{part}.npy")) for part in ("names", "starts", "ends")
+        map_array(stem.with_name(f"{stem.name}-{part}.npy"), kind)
+        for part, kind in (("names", "S"), ("starts", np.int64), ("ends", np.int64))
     )
     return names, starts, ends
 

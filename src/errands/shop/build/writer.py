@@ -22,10 +22,11 @@ from errands.errors import DataError
 from errands.progress import Progress
 from errands.shop.build.chunk import KINDS, REASONS, BuiltChunk
 from errands.shop.build.dedup import SeenIds
-from errands.shop.catalog.catalog import FORMAT, Manifest, SourceFile, file_checksum
 from errands.shop.catalog.compression import write_dictionary
 from errands.shop.catalog.goal_store import GoalWriter
+from errands.shop.catalog.manifest import FORMAT, Manifest, SourceFile
 from errands.shop.catalog.prices import PricesWriter
+from errands.shop.catalog.verification import file_checksum
 from errands.shop.records import RecordsWriter, write_array
 from errands.shop.search.index import IndexWriter, TermChunk
 
@@ -140,7 +141,7 @@ class CatalogWriter:
                 for path in sorted(self._work.rglob("*"))
                 if path.is_file()
             },
-        )
+        ).sealed()
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         (self._work / "manifest.json").write_bytes(text + b"\n")
         return manifest

@@ -8,7 +8,6 @@ opened twice in one process is one object, so any number of environments share i
 """
 
 import functools
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -19,70 +18,25 @@ import msgspec
 import numpy as np
 
 from errands.errors import CatalogError, GoalError, SettingError
+from errands.home import real
 from errands.notebook import MOST_ROWS, notebook_table
 from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
+from errands.shop.catalog.manifest import read_manifest
 from errands.shop.catalog.prices import Prices
+from errands.shop.catalog.verification import Verify, damage, verify_files
+from errands.shop.damage import UNREADABLE, damaged
 from errands.shop.goals import GoalSet, read_goals
 from errands.shop.product import Card, Product
 from errands.shop.records import Records, map_array, view
 from errands.shop.search.index import Index
 
-__all__ = ["FORMAT", "Catalog", "Hit", "Manifest", "SourceFile", "damage"]
+__all__ = ["Catalog", "Hit"]
 
 REMEMBERED = 1024
 """Searches whose results a process keeps, 2 MB at most, and their queries."""
 LONGEST_REMEMBERED = 1000
 """Characters of the longest query that is remembered."""
-
-FORMAT = 3
-"""Version of the directory's layout; a catalogue of another version is built anew."""
-
-
-class SourceFile(msgspec.Struct, frozen=True):
-    """A file that a catalogue was built from."""
-
-    name: str
-    bytes: int
-    sha256: str
-
-
-class Manifest(msgspec.Struct, frozen=True):
-    """What a catalogue is, and the checksums that prove it."""
-
-    format: int
-    errands: str
-    """The version that built it."""
-    made: dict[str, Any]
-    """How: the sources, or the generator and its seed."""
-    sources: tuple[SourceFile, ...]
-    seed: int
-    """Of the generator that drew range prices and price caps."""
-    tagger: str
-    products: int
-    goals: dict[str, int]
-    dropped: dict[str, int]
-    """Records left out, by reason."""
-    contents: dict[str, str]
-    """Checksums of what compressed records hold, by the name that their files share."""
-    files: dict[str, SourceFile]
-
-    @property
-    def difficulty(self) -> str | None:
-        """Of a generated catalogue (one without a word on it is easy); None for any other."""
-        return self.made.get("difficulty", "easy") if self.made.get("by") == "generate" else None
-
-    @property
-    def checksum(self) -> str:
-        """One checksum for all that is in it, however records are compressed; the index is made of
-        the products alone, and no part of it."""
-        plain = {
-            name: file.sha256
-            for name, file in self.files.items()
-            if name.partition(".")[0] not in self.contents and not name.startswith("index/")
-        }
-        lines = [f"{name} {sha256}" for name, sha256 in sorted({**plain, **self.contents}.items())]
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 class Hit(NamedTuple):
@@ -107,14 +61,12 @@ class Catalog:
             self.index = Index(folder / "index")
             self._products = CompressedRecords(folder / "products")
             self._cards = Records(folder / "cards")
-            self._asins = map_array(folder / "asins.npy")
-            self._rows = view(map_array(folder / "rows.npy"))
+            self._asins = map_array(folder / "asins.npy", "S")
+            self._rows = view(map_array(folder / "rows.npy", np.uint32))
             self._prices = Prices.open(folder, self._row)
-        except (OSError, ValueError, EOFError, msgspec.DecodeError) as failure:
-            raise CatalogError(
-                f"{folder} is damaged ({failure}); `errands catalog verify {folder}` says which"
-                " files are, building it again mends them."
-            ) from None
+            self._check_counts()
+        except UNREADABLE as failure:
+            raise damaged(folder, failure) from None
         self._find = functools.lru_cache(remember)(self._rank)
         self._decode = msgspec.msgpack.Decoder(Product).decode
         self._decode_card = msgspec.msgpack.Decoder(Card).decode
@@ -122,13 +74,22 @@ class Catalog:
         self._files: dict[tuple[str, int, int], GoalSet] = {}
 
     @classmethod
-    def open(cls, catalog: "str | os.PathLike[str] | Catalog" = "demo") -> "Catalog":
-        """Open a catalogue by directory, by name, or give back one that is open."""
+    def open(
+        cls, catalog: "str | os.PathLike[str] | Catalog" = "demo", *, verify: Verify = "off"
+    ) -> "Catalog":
+        """Open a catalogue by directory, by name, or give back one that is open.
+
+        `verify` compares its files with the checksums of when it was built: `full` reads them all,
+        `quick` those that changed since they were last compared on this machine, `off` looks at
+        their sizes alone.
+        """
         if isinstance(catalog, Catalog):
+            verify_files(catalog.path, verify)
             return catalog
         from errands.shop.catalog.library import locate
 
         folder = locate(catalog)
+        verify_files(folder, verify)
         shared = _opened.get(folder)
         if shared is None or not shared.is_current():
             shared = _opened[folder] = cls(folder)
@@ -140,6 +101,19 @@ class Catalog:
             size = (self.path / name).stat().st_size
             if size != expected.bytes:
                 raise ValueError(f"{name} has {size} bytes, not {expected.bytes}")
+
+    def _check_counts(self) -> None:
+        """Notice files that do not belong together: what is read later may rely on it."""
+        for name, count in (
+            ("products.npy", len(self._products)),
+            ("cards.npy", len(self._cards)),
+            ("asins.npy", len(self._asins)),
+            ("rows.npy", len(self._rows)),
+            ("prices.npy", len(self._prices)),
+            ("index/norms.npy", self.index.documents),
+        ):
+            if count != self.manifest.products:
+                raise ValueError(f"{name} has {count} products, not {self.manifest.products}")
 
     def is_current(self) -> bool:
         """Whether the directory still holds what was opened."""
@@ -192,22 +166,40 @@ class Catalog:
         return number if is_there else -1
 
     def product(self, number: int) -> Product:
-        return self.product_at(self._rows[number])
+        return self.product_at(self._row_at(number))
 
     def product_at(self, row: int) -> Product:
         """The product that was the row-th to be loaded."""
-        product = self._decode(self._products[row])
-        if len(product.prices) == 2:
-            # Made a moment ago and nobody else's yet.
-            msgspec.structs.force_setattr(product, "price", self._prices.at(row))
+        try:
+            product = self._decode(self._products[row])
+            if len(product.prices) == 2:
+                # Made a moment ago and nobody else's yet.
+                msgspec.structs.force_setattr(product, "price", self._prices.at(row))
+            elif not product.prices:
+                raise ValueError(f"product {row} has no price")
+        except UNREADABLE as failure:
+            raise damaged(self.path, failure) from None
         return product
 
     def _row(self, asin: str) -> int:
-        row: int = self._rows[self.number(asin)]
+        number = self.number(asin)
+        if number < 0:
+            raise damaged(self.path, f"asins.npy lacks {asin!r}")
+        return self._row_at(number)
+
+    def _row_at(self, number: int) -> int:
+        """The row of a product by its number, which must be one of a product."""
+        row: int = self._rows[number]
+        if row >= len(self._rows):
+            raise damaged(self.path, f"rows.npy has the row {row}")
         return row
 
     def card(self, number: int) -> Card:
-        return self._decode_card(self._cards[self._rows[number]])
+        row = self._row_at(number)
+        try:
+            return self._decode_card(self._cards[row])
+        except UNREADABLE as failure:
+            raise damaged(self.path, failure) from None
 
     def find(self, query: str, k: int = 50) -> tuple[int, ...]:
         """The numbers of the best k products for a query, best first; the last queries are
@@ -275,60 +267,27 @@ class Catalog:
                 redraw = self._prices, seed
             stem = self.path / "goals" / kind
             recipe = _open_goals, (str(self.path), kind, seed)
-            self._goals[kind, seed] = StoredGoals(stem, self.product_at, redraw, recipe)
+            try:
+                opened = StoredGoals(stem, self.product_at, len(self), redraw, recipe)
+                if len(opened) != self.manifest.goals[kind]:
+                    raise ValueError(f"there are {len(opened)} {kind} goals")
+            except (*UNREADABLE, LookupError) as failure:
+                raise damaged(self.path, failure) from None
+            self._goals[kind, seed] = opened
         return self._goals[kind, seed]
 
     def _goal_file(self, path: Path) -> GoalSet:
         """A frozen goal file, read once for all environments as long as it stays the same."""
         state = path.stat()
-        key = str(path.resolve()), state.st_mtime_ns, state.st_size
+        key = str(real(path)), state.st_mtime_ns, state.st_size
         if key not in self._files:
             self._files[key] = read_goals(path, self.__getitem__)
         return self._files[key]
 
     def verify(self) -> list[str]:
-        """What differs from the manifest's checksums: see `damage`."""
+        """What differs from the manifest's checksums: see `verification`."""
         return damage(self.path)
 
 
 def _open_goals(path: str, kind: str, seed: int) -> GoalSet:
     return Catalog.open(path).goals(kind, seed)
-
-
-def damage(folder: Path) -> list[str]:
-    """One sentence for each file that is not as it was built; empty if all is well."""
-    problems = []
-    for name, expected in read_manifest(folder).files.items():
-        path = folder / name
-        if not path.is_file():
-            problems.append(f"{name} is missing")
-        elif path.stat().st_size != expected.bytes:
-            problems.append(f"{name} has {path.stat().st_size} bytes, not {expected.bytes}")
-        elif file_checksum(path) != expected.sha256:
-            problems.append(f"{name} has another checksum than when it was built")
-    return problems
-
-
-def file_checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def read_manifest(folder: Path) -> Manifest:
-    try:
-        raw = msgspec.json.decode((folder / "manifest.json").read_bytes())
-        if raw.get("format") == FORMAT:
-            return msgspec.convert(raw, Manifest)
-    except OSError:
-        raise CatalogError(
-            f"{folder} is not a catalogue (it has no manifest.json); expected a directory made by"
-            " `errands catalog build` or `errands catalog generate`."
-        ) from None
-    except (msgspec.DecodeError, msgspec.ValidationError, AttributeError) as failure:
-        raise CatalogError(
-            f"{folder}/manifest.json is damaged ({failure}); build the catalogue again."
-        ) from None
-    raise CatalogError(
-        f"{folder} has catalogue format {raw.get('format')!r}, this version reads {FORMAT};"
-        " build the catalogue again with `errands catalog build`."
-    )

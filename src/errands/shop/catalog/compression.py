@@ -12,7 +12,7 @@ from typing import Final
 
 import zstandard
 
-from errands.shop.records import Records
+from errands.shop.records import LONGEST_RECORD, Records
 
 __all__ = ["SAMPLES", "CompressedRecords", "compressor", "train", "write_dictionary"]
 
@@ -63,4 +63,8 @@ class CompressedRecords:
         except AttributeError:
             made = zstandard.ZstdDecompressor(dict_data=self._dictionary)
             expand = self._local.expand = made.decompress
-        return expand(self._records[number])
+        record = self._records[number]
+        # A damaged frame may claim any size, and so much memory would be taken first.
+        if zstandard.frame_content_size(record) > LONGEST_RECORD:
+            raise ValueError(f"record {number} claims to be longer than any")
+        return expand(record)

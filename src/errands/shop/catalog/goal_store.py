@@ -15,10 +15,11 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from errands.errors import DataError
+from errands.errors import DamageError, DataError
 from errands.shop.catalog.prices import Prices
+from errands.shop.damage import UNREADABLE, damaged
 from errands.shop.goals import (
     Goal,
     goals_table,
@@ -162,7 +163,8 @@ class GoalWriter:
 
 
 class StoredGoals:
-    """A mapped goal set of a catalogue.
+    """A mapped goal set of a catalogue with so many products; a ValueError or IndexError where its
+    files do not belong together.
 
     `redraw`, the prices of a catalogue and a seed, draws all prices anew.
     `recipe` is how another process gets the same set: a function and its arguments.
@@ -172,23 +174,32 @@ class StoredGoals:
         self,
         stem: Path,
         product_at: Callable[[int], Product],
+        products: int,
         redraw: tuple[Prices, int] | None = None,
         recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
     ) -> None:
-        def opened(suffix: str) -> memoryview:
-            return view(map_array(stem.with_name(f"{stem.name}-{suffix}.npy")))
+        def opened(suffix: str, kind: DTypeLike) -> memoryview:
+            return view(map_array(stem.with_name(f"{stem.name}-{suffix}.npy"), kind))
 
         self.name = stem.name
+        self._folder = stem.parent.parent
         self._entries = Records(stem.with_name(stem.name + "-entries"))
         self._decode = msgspec.msgpack.Decoder(Entry).decode
         self._product_at = product_at
+        self._products = products
         self._recipe = recipe
-        self._rows = opened("rows")
-        self._first = opened("first")
-        self._caps = opened("caps")
-        self._weights = opened("weights")
-        self._order = opened("order")
-        self._cumulative = opened("cumulative")
+        self._rows = opened("rows", np.uint32)
+        self._first = opened("first", np.uint64)
+        self._caps = opened("caps", np.float64)
+        self._weights = opened("weights", np.float64)
+        self._order = opened("order", np.uint32)
+        self._cumulative = opened("cumulative", np.float64)
+        count, goals = len(self._entries), len(self._order)
+        sizes = [len(each) for each in (self._rows, self._caps, self._weights)]
+        if sizes != [count] * 3 or len(self._first) != count + 1:
+            raise ValueError(f"goals/{stem.name} has {count} entries, but {sizes} rows of them")
+        if self._first[0] or self._first[count] != goals or len(self._cumulative) != goals + 1:
+            raise ValueError(f"goals/{stem.name} has {goals} goals, but other sums of them")
         self._prices: Prices | None = None
         if redraw is not None:
             prices, seed = redraw
@@ -213,16 +224,19 @@ class StoredGoals:
     def __getitem__(self, index: int, /) -> Goal:
         place = self._order[index]
         number = bisect.bisect_right(self._first, place) - 1
-        entry = self._decode(self._entries[number])
-        product = self._product_at(self._rows[number])
-        cap = self._caps[number]
-        instruction = entry.instruction
-        options: tuple[str, ...] | dict[str, str]
-        if entry.options is None:
-            options = option_choice(product.options, place - self._first[number])
-            instruction += option_phrase(options)
-        else:
-            options = entry.options
+        try:
+            entry = self._decode(self._entries[number])
+            product = self._product_at(self._rows[number])
+            cap = self._caps[number]
+            instruction = entry.instruction
+            options: tuple[str, ...] | dict[str, str]
+            if entry.options is None:
+                options = option_choice(product.options, place - self._first[number])
+                instruction += option_phrase(options)
+            else:
+                options = entry.options
+        except (*UNREADABLE, LookupError) as failure:
+            raise self._damaged(failure) from None
         return Goal(
             asin=product.asin,
             category=product.category,
@@ -238,28 +252,46 @@ class StoredGoals:
         )
 
     def entries(self) -> tuple[Sequence[tuple[str, str]], Any]:
-        made = [
-            (self._product_at(row).asin, self._decode(self._entries[number]).instruction)
-            for number, row in enumerate(self._rows)
-        ]
-        return made, np.searchsorted(np.asarray(self._first), np.asarray(self._order), "right") - 1
+        made = [(self._product_at(row).asin, entry.instruction) for row, entry in self.told()]
+        return made, self._entries_of(np.asarray(self._order))
 
     def products_of(self, indices: Sequence[int], /) -> NDArray[np.int64]:
         places = np.asarray(self._order)[np.asarray(indices, np.int64)]
-        entries = np.searchsorted(np.asarray(self._first), places, "right") - 1
-        return np.asarray(self._rows).astype(np.int64)[entries]
+        return self._product_rows()[self._entries_of(places)]
 
     def goals_of_products(self) -> NDArray[np.int64]:
         choices = np.diff(np.asarray(self._first).astype(np.int64))
-        rows = np.asarray(self._rows).astype(np.int64)
-        counts: NDArray[np.int64] = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
-        np.add.at(counts, rows, choices)
+        if choices.min(initial=0) < 0:
+            raise self._damaged("first.npy of its goals is not in order")
+        counts: NDArray[np.int64] = np.zeros(self._products, np.int64)
+        np.add.at(counts, self._product_rows(), choices)
         return counts
 
     def told(self) -> Iterator[tuple[int, Entry]]:
         """Each entry, with the row of its product, in load order."""
-        for number, row in enumerate(self._rows):
-            yield row, self._decode(self._entries[number])
+        for number, row in enumerate(self._product_rows().tolist()):
+            try:
+                entry = self._decode(self._entries[number])
+            except UNREADABLE as failure:
+                raise self._damaged(failure) from None
+            yield row, entry
+
+    def _product_rows(self) -> NDArray[np.int64]:
+        """The row of each entry's product."""
+        rows = np.asarray(self._rows).astype(np.int64)
+        if rows.max(initial=-1) >= self._products:
+            raise self._damaged("rows.npy of its goals leads to no product")
+        return rows
+
+    def _entries_of(self, places: NDArray[Any]) -> NDArray[np.int64]:
+        """The entry of each goal, whose place in load order is known."""
+        entries = np.searchsorted(np.asarray(self._first), places, "right") - 1
+        if len(entries) and not 0 <= entries.min() <= entries.max() < len(self._entries):
+            raise self._damaged("order.npy of its goals leads to no entry")
+        return entries
+
+    def _damaged(self, why: object) -> DamageError:
+        return damaged(self._folder, why)
 
     @property
     def cumulative(self) -> Sequence[float]:

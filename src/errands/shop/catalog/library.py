@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from errands.errors import CatalogError, SettingError
-from errands.home import catalogs_dir
-from errands.shop.catalog.catalog import FORMAT
+from errands.home import catalogs_dir, exists, expanded, real
+from errands.shop.catalog.manifest import FORMAT
 
 __all__ = [
     "BUILT_IN",
@@ -40,14 +40,14 @@ def locate(catalog: str | os.PathLike[str]) -> Path:
     """The directory of a catalogue given by name or path; makes a built-in one if need be."""
     if not isinstance(catalog, str | os.PathLike):
         raise SettingError(f"catalog={catalog!r}: expected a name, a directory, or a Catalog.")
-    path = Path(catalog).expanduser()
+    path = expanded(catalog)
     if str(path) in BUILT_IN and not (path / "manifest.json").is_file():
         return ensure_demo(str(path))
-    if path.exists():
-        return path.resolve()
+    if exists(path):
+        return real(path)
     home = catalogs_dir() / path
     if len(path.parts) == 1 and home.is_dir():
-        return home.resolve()
+        return real(home)
     near = difflib.get_close_matches(str(catalog), names(), 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise CatalogError(
@@ -86,7 +86,7 @@ def ensure(folder: Path, make: Callable[[Path], object]) -> Path:
         with _lock(folder.with_suffix(".lock")):
             if not (folder / "manifest.json").is_file():
                 make(folder)
-    return folder.resolve()
+    return real(folder)
 
 
 @contextlib.contextmanager

@@ -75,11 +75,14 @@ class Prices:
     def open(cls, folder: Path, row_of: Callable[[str], int]) -> "Prices":
         """Map the prices of a catalogue; `row_of` finds the row of an asin."""
         return cls(
-            map_array(folder / "prices.npy"),
-            map_array(folder / "range-rows.npy"),
-            map_array(folder / "range-ends.npy"),
+            map_array(folder / "prices.npy", np.float64),
+            map_array(folder / "range-rows.npy", np.uint32),
+            map_array(folder / "range-ends.npy", np.float64, 2),
             row_of,
         )
+
+    def __len__(self) -> int:
+        return len(self._prices)
 
     def of(self, product: Product) -> float:
         """What a product of the catalogue costs."""

@@ -38,7 +38,7 @@ _BREAK: Final = re.compile(
     r"[^\w\s'’-]|\s-\s|\b(?:and|as|at|by|compatible|for|from|in|of|on|or|the|to|with|without)\b",
     re.IGNORECASE,
 )
-_WORD: Final = re.compile(r"[^\W\d_][^\W\d_'’-]*(?:['’-][^\W\d_]+)*\S*")
+_WORD: Final = re.compile(r"[^\W\d_]\S*")
 _PARTS: Final = re.compile(r"[&,/]|\band\b")
 _BEFORE_NOUNS: Final = ("JJ", "NN", "NNS", "VB", "VBG", "VBN")
 _PARTICIPLES: Final = ("VBN", "VBG", "VBD")

@@ -32,7 +32,7 @@ __all__ = ["SiteFrame", "document", "html", "style_sheet"]
 _SHOP: Final = "WebShop"
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
 _SOURCE: Final = re.compile(r"https?://|data:image/|/(?![/\\\t\r\n])", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 _CURRENT: Final = ' aria-current="true"'
 

@@ -75,14 +75,14 @@ _SHOP_WORDS = {
 }
 
 _CAPITAL_SUFFIXES = (
-    (re.compile(r".{3,}(?:able|ible|less|proof)$"), Kind.ADJECTIVE),
-    (re.compile(r".{4,}ing$"), Kind.GERUND),
-    (re.compile(r".{3,}[^e]ed$"), Kind.OTHER),
+    (re.compile(r"^.{3,}(?:able|ible|less|proof)$"), Kind.ADJECTIVE),
+    (re.compile(r"^.{4,}ing$"), Kind.GERUND),
+    (re.compile(r"^.{3,}[^e]ed$"), Kind.OTHER),
 )
 _LOWER_SUFFIXES = (
     *_CAPITAL_SUFFIXES,
-    (re.compile(r".{3,}ly$"), Kind.OTHER),
-    (re.compile(r".{3,}(?:al|ble|ic|ive|ous|ful)$"), Kind.ADJECTIVE),
+    (re.compile(r"^.{3,}ly$"), Kind.OTHER),
+    (re.compile(r"^.{3,}(?:al|ble|ic|ive|ous|ful)$"), Kind.ADJECTIVE),
 )
 _NUMERAL = re.compile(r"[+-]?[\d½¼¾][\d.,/:x×½¼¾-]*$")
 _BREAKS = frozenset(",;:()[]{}|.!?–—-·•…【】（）~")

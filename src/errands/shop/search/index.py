@@ -9,10 +9,11 @@ Most documents need not be scored to know the best k (block-max pruning, Mallia 
 a term adds to any document of a block is known, rounded up, so a few additions bound what any
 document of a block can score; and first the same for groups of blocks. Once k documents are
 scored, the worst of them is a bar, and blocks bounded below it are never opened. A first bar comes
-from the blocks with the highest bounds. All others that reach it are opened in document order, many
-together and term by term, those that may add most first, so that memory is read forwards: shares
-add up to sums that are never too low, and a block is left as soon as its best sum and what is still
-to come stay below the bar. Whoever gets over it is scored exactly (`native/ranking.c`).
+from the blocks with the highest bounds. All others that reach it are opened in document order: a
+term's bits say which of the block's 32 documents it is in, and what it adds at most goes to these,
+to all at once, terms that may add most first. A block is left as soon as its best sum and what is
+still to come stay below the bar; long queries try that on the sums' high bytes first. Whoever gets
+over it is scored exactly (`native/ranking.c`).
 
 `IndexWriter` collects documents in any order; `Index` opens the result and ranks. By hand because
 no library in Python's reach gives Lucene's order to the last tie, which published numbers need.
@@ -34,7 +35,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from errands.errors import DamageError
 from errands.native import native
+from errands.shop.damage import damaged
 from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, view, write_array
 from errands.shop.search.analyzer import analyze
 from errands.shop.search.postings import BLOCKS, Postings, frequent_from, write_postings
@@ -46,7 +49,7 @@ B: Final = np.float32(0.4)
 REMEMBERED_TERMS: Final = 1 << 15
 SHORT_LIST: Final = 256
 """Up to so many results are kept in order while scoring; more are sorted afterwards."""
-MOST_TERMS: Final = 4096
+MOST_TERMS: Final = 2048
 """Of more terms in a query the sums, in whole numbers, would tell too little."""
 
 
@@ -159,9 +162,9 @@ class Work(NamedTuple):
     bounded: int
     """Blocks whose bounds were added up."""
     opened: int
-    """Blocks whose postings were looked at."""
+    """Blocks whose documents were looked at."""
     added: int
-    """Postings that were added up."""
+    """Terms that were added up in opened blocks."""
     scored: int
     """Documents that were scored exactly."""
 
@@ -169,10 +172,12 @@ class Work(NamedTuple):
 _POINTER: Final = ctypes.c_void_p
 _COUNT: Final = ctypes.c_int64
 _QUERY: Final = (_POINTER, _POINTER, _POINTER, _COUNT)
-_score_all = native("score_all", *_QUERY, _POINTER)
+_score_all = native("score_all", *_QUERY, _POINTER, returns=_COUNT)
 _rank_all = native("rank_all", *_QUERY, _COUNT, *[_POINTER] * 3, returns=_COUNT)
 _rank = native("rank", *_QUERY, _COUNT, *[_POINTER] * 5, returns=_COUNT)
 _rank_each = native("rank_each", *[_POINTER] * 4, *[_COUNT] * 3, *[_POINTER] * 6)
+_DAMAGED: Final = -1
+_TOO_MANY_TERMS: Final = -2
 
 
 class _Room:
@@ -183,8 +188,8 @@ class _Room:
         self.scores = np.empty(SHORT_LIST, np.float32)
         self.work = np.zeros(len(Work._fields), np.int64)
         self.best = self.numbers.ctypes.data, self.scores.ctypes.data
-        self._bounds = np.zeros(postings.groups, np.uint32)
-        self._rare_bounds = np.zeros(postings.groups * BLOCKS, np.uint32)
+        self._bounds = np.zeros(postings.groups, np.uint16)
+        self._rare_bounds = np.zeros(postings.groups * BLOCKS, np.uint16)
         self.scratch = (
             *(each.ctypes.data for each in (self._bounds, self._rare_bounds, self.work)),
         )
@@ -194,19 +199,28 @@ class Index:
     """A mapped index; one object serves any number of environments and threads."""
 
     def __init__(self, folder: Path) -> None:
+        """Map the index of a catalogue; a ValueError where its files do not belong together."""
+        self._folder = folder
         self.statistics = msgspec.json.decode(
             (folder / "statistics.json").read_bytes(), type=CollectionStatistics
         )
+        documents, tokens = self.statistics.documents, self.statistics.tokens
+        if not 0 <= documents <= tokens <= documents * int(decoded_lengths()[-1]):
+            raise ValueError(f"statistics.json says {tokens} terms in {documents} documents")
         self._terms = Records(folder / "terms")
-        self._slots = view(map_array(folder / "slots.npy"))
-        self._postings = Postings.open(folder, _inverse_norms(self.statistics))
-        self._starts = view(self._postings.starts)
+        self._slots = view(map_array(folder / "slots.npy", np.uint32))
+        self._postings = Postings.open(folder, _inverse_norms(self.statistics), len(self._terms))
         self._local = threading.local()
         self._look_up = functools.lru_cache(REMEMBERED_TERMS)(self._find_term)
 
     def __len__(self) -> int:
         """How many distinct terms there are."""
         return len(self._terms)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, with terms or without."""
+        return self._postings.documents
 
     @property
     def blocks(self) -> int:
@@ -228,14 +242,14 @@ class Index:
         asked = postings.pointer, terms.buffer_info()[0], weights.buffer_info()[0], len(terms)
         if k > SHORT_LIST:
             sums = np.zeros(postings.documents)
-            _score_all(*asked, sums.ctypes.data)
+            self._checked(_score_all(*asked, sums.ctypes.data))
             return self._sorted(sums.astype(np.float32), k)
         room = self._room()
         if exhaustive or not postings.frequent or len(terms) > MOST_TERMS:
             sums = np.zeros(postings.documents)
-            size = _rank_all(*asked, k, sums.ctypes.data, *room.best)
+            size = self._checked(_rank_all(*asked, k, sums.ctypes.data, *room.best))
         else:
-            size = _rank(*asked, k, *room.scratch, *room.best)
+            size = self._checked(_rank(*asked, k, *room.scratch, *room.best))
         return room.numbers[:size].copy(), room.scores[:size].copy()
 
     def rank_each(
@@ -265,7 +279,7 @@ class Index:
         for _ in pool.map(rank, range(parts)):
             pass
         return [
-            self.rank(query, k)[0] if size < 0 else numbers[i, :size]
+            self.rank(query, k)[0] if size == _TOO_MANY_TERMS else numbers[i, : self._checked(size)]
             for i, (query, size) in enumerate(zip(queries, sizes.tolist(), strict=True))
         ]
 
@@ -290,6 +304,8 @@ class Index:
         """The best of all scores, which are by place."""
         places = np.flatnonzero(scores)
         numbers, scores = self._postings.arrays["numbers"][places], scores[places]
+        if numbers.max(initial=0) >= max(self.documents, 1):
+            raise self._damaged()
         order = np.lexsort((numbers, -scores))[:k]
         return numbers[order], scores[order]
 
@@ -304,16 +320,34 @@ class Index:
         """The term's number and its idf, a 32-bit float; -1 and 0 where no document has it."""
         encoded = _encode(term)
         slots = self._slots
-        mask = len(slots) - 1
-        slot = zlib.crc32(encoded) & mask
-        while entry := slots[slot]:
+        first = zlib.crc32(encoded)
+        for slot in range(first, first + len(slots)):
+            entry = slots[slot & len(slots) - 1]
+            if not entry:
+                return -1, 0.0
             number = entry - 1
-            if self._terms[number] == encoded:
-                df = self._starts[number + 1] - self._starts[number]
-                idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
-                return number, float(np.float32(idf))
-            slot = (slot + 1) & mask
-        return -1, 0.0
+            if number < len(self._terms) and self._term(number) == encoded:
+                df = self._postings.documents_of(number)
+                if 0 < df <= self.statistics.documents:
+                    idf = math.log(1 + (self.statistics.documents - df + 0.5) / (df + 0.5))
+                    return number, float(np.float32(idf))
+                break
+        raise self._damaged()
+
+    def _term(self, number: int) -> bytes:
+        try:
+            return self._terms[number]
+        except ValueError as failure:
+            raise self._damaged(failure) from None
+
+    def _checked(self, size: int) -> int:
+        """How many documents were found, unless an offset in a file led nowhere."""
+        if size == _DAMAGED:
+            raise self._damaged()
+        return size
+
+    def _damaged(self, why: object = "its search index leads nowhere") -> DamageError:
+        return damaged(self._folder.parent, why)
 
 
 def _encode(term: str) -> bytes:

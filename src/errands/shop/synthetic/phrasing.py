@@ -11,7 +11,7 @@ from errands.shop.synthetic.wordbank import Attribute, Bank, Name, article
 __all__ = ["PlacedAttribute", "human_instruction", "synthetic_instruction"]
 
 _NEEDS_OPTIONS = re.compile(r"[^}] \{opts\}")
-_SPACES = re.compile(r"\s+(?=[.,?:]|\s|$)|^\s+")
+_SPACES = re.compile(r"(?<!\s)\s+(?=[.,?:]|\s|$)|^\s+")
 _COMMAS = re.compile(r"[,:]\s*(?=[.?,]|$)")
 
 

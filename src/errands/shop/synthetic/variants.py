@@ -32,7 +32,7 @@ _RUNS = {"clothing": "clothing", "width": "widths", "bed": "beds"}
 _LISTED = {"fit": ("fits", 0.0), "material": ("materials", 0.05), "phone": ("phones", 0.3)}
 """Values of a list, and the share that is given an invented name."""
 
-_SLOT = re.compile(r"\{(.*?)\}")
+_SLOT = re.compile(r"\{([^{}]*)\}")
 _NUMBER = re.compile(r"(\d+)-(\d+)(?:\*(\d+)|:0(\d)|(\.))?")
 
 _LENGTHS = (

@@ -78,7 +78,7 @@ def read_cassette(path: Path) -> dict[PageRequest, FetchedPage]:
             if entry.format != FORMAT or entry.kind not in REQUEST_KINDS:
                 raise ValueError(f"format {entry.format}, kind {entry.kind!r}")
             answer = entry.page()
-        except (msgspec.DecodeError, ValueError, zstandard.ZstdError) as failure:
+        except (msgspec.DecodeError, RecursionError, ValueError, zstandard.ZstdError) as failure:
             raise DataError(
                 f"{path}, line {number}, is not of a cassette ({failure}); it is damaged, or no"
                 " cassette at all."

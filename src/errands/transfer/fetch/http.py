@@ -4,6 +4,7 @@ Only http and https, only hosts of the site, redirections only to a page of the 
 an address inside one's own network, a limit on time and size, and a name that says who is asking.
 """
 
+import codecs
 import gzip
 import http.client
 import io
@@ -44,7 +45,9 @@ _LARGEST: Final = 8_000_000
 _PIECE: Final = 65_536
 _MOST_HOPS: Final = 5
 _MOVED: Final = (301, 302, 303, 307, 308)
-_CHARSET: Final = re.compile(rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)", re.IGNORECASE)
+_CHARSET: Final = re.compile(rb"<meta[^<>]+charset=[\"']?([A-Za-z0-9_-]+)", re.IGNORECASE)
+_NO_CHARSETS: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape"})
+"""Encodings of Python's that no page has; some take time that grows with the square of it."""
 _READABLE: Final = ("text/", "application/xhtml", "application/xml", "application/json")
 
 
@@ -168,6 +171,8 @@ def _decoded(headers: Any, data: bytes) -> str:
     if told is None and (found := _CHARSET.search(data[:4096])):
         told = found[1].decode("ascii")
     try:
+        if told and codecs.lookup(told).name in _NO_CHARSETS:
+            told = None
         return data.decode(told or "utf-8", "replace")
     except LookupError:
         return data.decode("utf-8", "replace")

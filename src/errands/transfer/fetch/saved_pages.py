@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from errands.errors import DataError
+from errands.home import real
 from errands.transfer.fetch.fetcher import FetchedPage, MissingPage, PageRequest
 from errands.transfer.sites.site import SiteReader
 
@@ -81,7 +82,7 @@ class SavedPages:
     def _read_index(self, index: Path) -> None:
         try:
             document: Any = tomllib.loads(index.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as failure:
+        except ValueError as failure:
             raise DataError(f"{index} is not TOML ({failure}).") from None
         except RecursionError:
             raise DataError(f"{index} nests too deeply; expected [[page]] tables.") from None
@@ -94,8 +95,8 @@ class SavedPages:
             url, file = (page.get("url"), page.get("file")) if isinstance(page, dict) else (0, 0)
             if not isinstance(url, str) or not isinstance(file, str):
                 raise DataError(f"{index}: page {number} needs url and file, both texts.")
-            path = (self.folder / file).resolve()
-            if not path.is_relative_to(self.folder.resolve()) or not path.is_file():
+            path = real(self.folder / file)
+            if not path.is_relative_to(real(self.folder)) or not path.is_file():
                 raise DataError(f"{index}: page {number} names {file}, which is not in the folder.")
             self._by_url[_same(url)] = path
 
@@ -122,6 +123,7 @@ class SavedPages:
         if _same(url) in self._items:
             return _same(url)
         parts = [part.lower() for part in urlsplit(url).path.split("/") if part]
+        parts += [value.lower() for _, value in parse_qsl(urlsplit(url).query)]
         return next((part for part in parts if part in self._items), "")
 
     def _page_in(self, url: str) -> int:

@@ -1,4 +1,4 @@
-"""Amazon's pages: results and items, as they are laid out since 2022."""
+"""Amazon's pages: results and items, as they are laid out today and were ten years ago."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.currencies import Habits
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import check_host, is_within, path_of
 from errands.transfer.sites.markup import (
@@ -32,11 +33,14 @@ from errands.transfer.sites.record import (
     site_results,
     with_missing,
 )
+from errands.transfer.sites.shown import contradiction, host_habits
 from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["Amazon"]
 
 _RESULT: Final = '[data-component-type="s-search-result"]'
+_OLD_RESULTS: Final = (".s-result-item[data-asin]", '[id^="result_"]', ".prod[name]")
+"""Entries of results until 2018."""
 _ID: Final = re.compile(r"[A-Za-z0-9]{4,20}")
 _IN_URL: Final = re.compile(r"/(?:dp|gp/product)/([A-Za-z0-9]{10})")
 _ITEM_PATH: Final = re.compile(r"(?:/[^/]+)?/(?:dp|gp/product)/[A-Za-z0-9]{4,20}(?:/ref=[^/]*)?/?")
@@ -44,21 +48,26 @@ _PRICE_BOXES: Final = (
     ".apexPriceToPay", ".priceToPay", "#corePriceDisplay_desktop_feature_div",
     "#corePrice_feature_div", "#corePrice_desktop", "#price_inside_buybox", "#newBuyBoxPrice",
     "#priceblock_dealprice", "#priceblock_saleprice", "#priceblock_ourprice", "#kindle-price",
+    "#digital-button-price", "#buyNewSection .offer-price", "#newOfferAccordionRow .header-price",
+    "#buyNewSection", "#tmmSwatches .swatchElement.selected .a-color-price",
+    "#tmmSwatches .swatchElement.selected .slot-price", "#tmmSwatches .selected .a-color-price",
+    "#actualPriceValue", "#buyingPriceValue", "#priceBlock .priceLarge", "#price .offer-price",
 )  # fmt: skip
+"""From today's pages to those of 2013; the last are of books, films and music."""
 _OPTION_BOXES: Final = (
     "#softlinesTwister_feature_div", "#twister_feature_div", "#twister-plus-inline-twister",
 )  # fmt: skip
 _REFUSAL: Final = re.compile(r"robot check|something went wrong|page not found", re.I)
-_NAME_NOISE: Final = re.compile(r"^(twister_|variation_|inline-twister-row-)|(_name|_\d+)+$")
-_NOT_A_BULLET: Final = re.compile(r"^(›|see more|about this item$|make sure this fits)", re.I)
-
-
-_DOLLARS: Final = {"ca": "CAD", "au": "AUD", "mx": "MXN", "sg": "SGD"}
-_OWN_MONEY: Final = {
-    "com": "USD", "uk": "GBP", "de": "EUR", "fr": "EUR", "it": "EUR", "es": "EUR", "nl": "EUR",
-    "jp": "JPY", "in": "INR", **_DOLLARS,
-}  # fmt: skip
-"""What a shop of a country is paid in; `$` is the country's own dollar."""
+_BEFORE_NAME: Final = re.compile("twister_|variation_|inline-twister-row-")
+_AFTER_NAME: Final = re.compile(r"(?:eman_|\d++_)*+")
+"""Backwards, as it is read from a name's end."""
+_NOT_A_BULLET: Final = re.compile(
+    r"^(›|see more|about this item$|make sure this fits|enter your model number"
+    r"|clicca qui per verificare|inserisci il tuo numero|gib deine modellnummer"
+    r"|geben sie ihr modell|dieser artikel passt|saisissez votre numéro|cela correspond"
+    r"|introduce tu número|comprueba que)",
+    re.IGNORECASE,
+)
 
 
 class Amazon(SiteReader):
@@ -71,7 +80,7 @@ class Amazon(SiteReader):
         check_host(host, "www.amazon.co.uk")
         self.host = host
         self.hosts = (host.removeprefix("www."),)
-        self._country = host.rsplit(".", 1)[-1]
+        self._habits = host_habits(host)
 
     def admits(self, kind: RequestKind, url: str) -> bool:
         if not is_within(url, self.hosts):
@@ -87,7 +96,7 @@ class Amazon(SiteReader):
 
     def kind(self, html: str) -> PageKind:
         tree = parse(html)
-        if tree.css_first(_RESULT):
+        if _entries(tree):
             return "search"
         return "item" if tree.css_first("#productTitle, #dp, #ppd") else ""
 
@@ -104,32 +113,37 @@ class Amazon(SiteReader):
         tree = parse(html)
         following = any(
             "s-pagination-disabled" not in attribute(node, "class")
-            for node in tree.css("a.s-pagination-next, li.a-last a")
+            for node in tree.css("a.s-pagination-next, li.a-last a, a#pagnNextLink")
         )
-        claim = first_text(tree, '[data-component-type="s-result-info-bar"]')
+        claim = first_text(
+            tree, '[data-component-type="s-result-info-bar"]', "#s-result-count", "#resultCount"
+        )
         return site_results(
-            (self._card(entry, url) for entry in tree.css(_RESULT)[:MOST_PARTS]),
+            (self._card(entry, url) for entry in _entries(tree)),
             has_next=following,
             total=result_count(claim),
         )
 
     def _card(self, entry: LexborNode, url: str) -> SiteCard:
         links = (attribute(node, "href") for node in entry.css("a[href]"))
-        id = _valid(attribute(entry, "data-asin") or first_match(_IN_URL, links))
+        named = attribute(entry, "data-asin") or attribute(entry, "name")
+        id = _valid(named or first_match(_IN_URL, links))
         return SiteCard(
             id=id,
             url=self.item_url(id),
-            title=first_text(entry, "h2", '[data-cy="title-recipe"]')
+            title=first_text(entry, "h2", "h3 a", "h3", '[data-cy="title-recipe"]')
             or first_attribute(entry, "alt", "img.s-image"),
-            **self._paid(_card_price(entry))._asdict(),
-            image=absolute(first_attribute(entry, "src", "img.s-image"), url),
+            **_card_price(entry, self._habits)._asdict(),
+            image=absolute(
+                first_attribute(entry, "src", "img.s-image", "img.s-access-image", "img"), url
+            ),
         )
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
         id = first_attribute(tree, "value", "input#ASIN", 'input[name="ASIN"]')
         id = _valid(id or first_match(_IN_URL, (canonical(tree), url)))
-        price = self._paid(_item_price(tree, _OWN_MONEY.get(self._country, "")))
+        price, doubts = _item_price(tree, self._habits)
         options, images, links = _options(tree, url or f"https://{self.host}/")
         paragraphs = all_texts(tree, "#productDescription p, #bookDescription_feature_div p")
         return with_missing(
@@ -140,6 +154,7 @@ class Amazon(SiteReader):
                 or meta(tree, "og:title")
                 or meta(tree, "title"),
                 **price._asdict(),
+                price_note="used" if price.prices and _is_used(tree) else "",
                 rating=first_attribute(tree, "title", "#acrPopover")
                 or first_text(tree, "#acrPopover", '[data-hook="rating-out-of-text"]'),
                 bullets=_bullets(tree),
@@ -155,15 +170,23 @@ class Amazon(SiteReader):
                 options=options,
                 option_images=images,
                 option_links=links,
-                category=" › ".join(all_texts(tree, "#wayfinding-breadcrumbs_feature_div li a")),
+                category=_category(tree),
+                doubts=doubts,
             )
         )
 
-    def _paid(self, price: Money) -> Money:
-        """A price in the country's own dollars, where it has any."""
-        if price.currency != "USD":
-            return price
-        return price._replace(currency=_DOLLARS.get(self._country, "USD"))
+
+def _entries(tree: LexborHTMLParser) -> list[LexborNode]:
+    """The entries of a page of results, in today's layout or an older one."""
+    entries = tree.css(_RESULT)[:MOST_PARTS]
+    for selector in _OLD_RESULTS:
+        if not entries:
+            entries = [
+                node
+                for node in tree.css(selector)[:MOST_PARTS]
+                if node.css_first('a[href*="/dp/"], a[href*="/gp/product/"]') is not None
+            ]
+    return entries
 
 
 def _valid(id: str) -> str:
@@ -171,37 +194,79 @@ def _valid(id: str) -> str:
     return id if _ID.fullmatch(id) else ""
 
 
-def _card_price(entry: LexborNode) -> Money:
+def _card_price(entry: LexborNode, habits: Habits) -> Money:
     """The price asked now: not the one struck out, and not that of a month."""
-    return _in_box(entry) or money(first_text(entry, ".a-color-price"))
+    said = first_text(entry, ".a-color-price", ".s-price", "span.sx-price", ".newp .red")
+    if entry.css_first(".a-price") is None and (price := money(said, habits)).prices:
+        return price
+    return _in_box(entry, habits) or money(said, habits)
 
 
-def _item_price(tree: LexborHTMLParser, currency: str) -> Money:
+def _item_price(tree: LexborHTMLParser, habits: Habits) -> tuple[Money, tuple[str, ...]]:
+    """The price of the buy box; the page's data of it may contradict."""
+    price = Money()
     for selector in _PRICE_BOXES:
         for box in tree.css(selector)[:MOST_BOXES]:
-            if price := _in_box(box):
-                return price
+            if not price.prices:
+                price = _in_box(box, habits) or Money()
     amount = first_attribute(tree, "value", "#twister-plus-price-data-price")
     sign = first_attribute(tree, "value", "#twister-plus-price-data-price-unit")
-    return money(f"{sign}{amount}") if sign else number_money(amount, currency)
+    told = money(f"{sign}{amount}", habits) if sign else Money()
+    told = told if told.prices else number_money(amount, habits.currency, habits)
+    if not price.prices:
+        return told, ()
+    return price, contradiction(told, price)
 
 
-def _in_box(box: LexborNode) -> Money | None:
+def _in_box(box: LexborNode, habits: Habits) -> Money | None:
     """The price in a part of a page that is about the price; None where there is none."""
-    ends = [money(text_of(node)) for node in box.css(".a-price-range .a-offscreen")[:2]]
+    ends = [money(text_of(node), habits) for node in box.css(".a-price-range .a-offscreen")[:2]]
     if len(ends) == 2 and all(end.prices for end in ends):
         return Money((ends[0].prices[0], ends[1].prices[0]), ends[0].currency)
     for node in box.css(".a-price")[:MOST_BOXES]:
         if attribute(node, "data-a-strike") != "true":
-            price = money(first_text(node, ".a-offscreen") or text_of(node, ""))
+            price = money(first_text(node, ".a-offscreen") or text_of(node, ""), habits)
             if price.prices:
                 return price
     if box.css_first(".a-price") is None:
-        price = money(first_text(box, ".a-offscreen") or text_of(box))
+        price = money(first_text(box, ".a-offscreen") or text_of(box), habits)
         # The part itself is a price, and not something larger with amounts in it.
         if price.prices and len(text_of(box)) < 60:
             return price
     return None
+
+
+def _is_used(tree: LexborHTMLParser) -> bool:
+    """Whether only used ones are offered."""
+    return (
+        tree.css_first("#usedBuySection, #usedOnlyBuybox") is not None
+        and tree.css_first("#buyNewSection, #newOnlyBuybox, #newAccordionRow") is None
+    )
+
+
+_BACK: Final = re.compile(
+    r"\W*(?:back to|zurück|retour|volver|torna|terug|voltar|tillbaka|geri|wróć|検索結果に戻る)",
+    re.IGNORECASE,
+)
+
+
+def _category(tree: LexborHTMLParser) -> str:
+    """The way to the item; a link back to the results is no step of it."""
+    boxes = (
+        "#wayfinding-breadcrumbs_feature_div li a", "#wayfinding-breadcrumbs_container li a",
+        "#showing-breadcrumbs_div li a", ".a-breadcrumb li a",
+    )  # fmt: skip
+    for selector in boxes:
+        nodes = tree.css(selector)[:MOST_BOXES]
+        said = [
+            text_of(node)
+            for node in nodes
+            if "breadcrumb-back-link" not in attribute(node, "id")
+            and "back-link" not in attribute(node, "class")
+        ]
+        if steps := [step for step in said if step and not _BACK.match(step)]:
+            return " › ".join(steps)
+    return ""
 
 
 def _bullets(tree: LexborHTMLParser) -> tuple[str, ...]:
@@ -259,9 +324,16 @@ def _group_name(group: LexborNode, entries: list[LexborNode]) -> str:
             candidates.append(key)
         above = above.parent
     for candidate in candidates:
-        if cleaned := _NAME_NOISE.sub("", candidate).replace("_", " ").strip():
+        if cleaned := _without_noise(candidate).replace("_", " ").strip():
             return cleaned
     return ""
+
+
+def _without_noise(name: str) -> str:
+    if before := _BEFORE_NAME.match(name):
+        name = name[before.end() :]
+    after = _AFTER_NAME.match(name[::-1])
+    return name[: len(name) - after.end()] if after else name
 
 
 def _value(entry: LexborNode) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""eBay's pages: results and items, as they are laid out since 2022."""
+"""eBay's pages: results and items, as they are laid out from 2020 to 2026."""
 
 import re
 from typing import Final
@@ -7,6 +7,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.currencies import Habits
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import check_host, is_within, path_of
 from errands.transfer.sites.markup import (
@@ -32,6 +33,7 @@ from errands.transfer.sites.record import (
     site_results,
     with_missing,
 )
+from errands.transfer.sites.shown import host_habits
 from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["Ebay"]
@@ -41,13 +43,45 @@ _SEARCH_PATH: Final = re.compile(r"/sch/(?:[^/]+/){0,3}i\.html")
 _ITEM_PATH: Final = re.compile(r"/itm/(?:[^/]+/)?\d{6,15}/?")
 _DESCRIPTIONS: Final = ("ebaydesc.com",)
 _IN_FRAME: Final = re.compile(r"[?&]item=(\d{6,15})")
+_NUMBER: Final = re.compile(r"(\d{9,15})")
 _ADVERT: Final = "shop on ebay"
+_NO_ITEMS: Final = ("123456", "123456789012")
+"""What adverts in a list have for an id."""
+_ENTRIES: Final = (
+    ".s-item__wrapper", ".s-item", "li.s-card", ".s-card", ".su-item-card", ".brwrvr__item-card",
+)  # fmt: skip
+"""Entries of results: of 2022, 2025 and 2026, and of categories."""
+_CARD_TITLES: Final = (
+    ".s-item__title", ".s-card__title .su-styled-text", ".s-card__title",
+    ".su-item-card__title .su-styled-text", ".su-item-card__title", ".bsig__title__text",
+    '[role="heading"]',
+)  # fmt: skip
+_CARD_PRICES: Final = (
+    ".s-item__price", ".s-card__price", ".su-item-card__price", ".bsig__price--displayprice",
+)  # fmt: skip
+_NEW: Final = re.compile(
+    r"^(?:new listing|neues angebot|nuevo anuncio|nouvelle annonce|nuova inserzione"
+    r"|nieuwe aanbieding|nowa oferta)|opens in a new window or tab$",
+    re.IGNORECASE,
+)
 _PRICE_BOXES: Final = (
     "div.mainPrice", ".x-price-primary", "#prcIsum", "#mm-saleDscPrc", "#prcIsum_bidPrice",
     ".vi-price",
 )  # fmt: skip
 _CELLS: Final = ".ux-labels-values__labels, .ux-labels-values__values"
-_TITLE_NOISE: Final = re.compile(r"^details about\s+|\s*\|\s*ebay\s*$", re.I)
+_FEW: Final = 5
+_TITLE_NOISE: Final = re.compile(
+    r"^(?:details about|details zu|dettagli su|détails sur|detalles (?:acerca )?de|szczegóły o)\s+"
+    r"|\s?- (?:show original title|mostra il titolo originale|originaltitel anzeigen"
+    r"|afficher le titre d'origine|ver título original|mostrar título original)$"
+    r"|(?:(?<!\s)\s+)?\|\s*ebay\s*$",
+    re.IGNORECASE,
+)
+_NO_STEP: Final = re.compile(
+    r"see more|back to|you are here|ebay$|vedi altri|mehr sehen|zurück|voir plus|retour|ver más"
+    r"|volver|home$|next$",
+    re.IGNORECASE,
+)
 _NOT_A_VALUE: Final = re.compile(r"^\W*select\b", re.I)
 
 
@@ -63,6 +97,7 @@ class Ebay(SiteReader):
         # Descriptions by sellers are kept apart from the shop, on a domain of their own.
         self._shop = (host.removeprefix("www."),)
         self.hosts = self._shop + _DESCRIPTIONS
+        self._habits = host_habits(host)
 
     def admits(self, kind: RequestKind, url: str) -> bool:
         path = path_of(url)
@@ -82,7 +117,7 @@ class Ebay(SiteReader):
 
     def kind(self, html: str) -> PageKind:
         tree = parse(html)
-        if tree.css_first(".s-item__wrapper, .s-item"):
+        if _entries(tree):
             return "search"
         return "item" if tree.css_first(".x-item-title__mainTitle, #itemTitle") else ""
 
@@ -95,7 +130,7 @@ class Ebay(SiteReader):
 
     def read_results(self, html: str, url: str = "") -> SiteResults:
         tree = parse(html)
-        entries = tree.css(".s-item__wrapper") or tree.css(".s-item")
+        entries = _entries(tree)
         following = any(
             attribute(node, "aria-disabled") != "true" and attribute(node, "href")
             for node in tree.css("a.pagination__next")
@@ -103,29 +138,35 @@ class Ebay(SiteReader):
         return site_results(
             (self._card(entry, url) for entry in entries[:MOST_PARTS]),
             has_next=following,
-            total=result_count(first_text(tree, ".srp-controls__count-heading")),
+            total=result_count(
+                first_text(tree, ".srp-controls__count-heading", ".srp-controls__count")
+            ),
         )
 
     def _card(self, entry: LexborNode, url: str) -> SiteCard:
-        title = first_text(entry, ".s-item__title")
-        title = re.sub("^new listing", "", title, flags=re.I).strip()
-        if title.lower() == _ADVERT:
-            return SiteCard(id="")
+        title = _NEW.sub("", first_text(entry, *_CARD_TITLES)).strip()
         links = entry.css("a.s-item__link, a[href]")[:MOST_BOXES]
         id = first_match(_IN_URL, (attribute(node, "href") for node in links))
+        id = id or first_match(_NUMBER, [attribute(entry, "data-listingid")])
+        if title.lower() == _ADVERT or id in _NO_ITEMS:
+            return SiteCard(id="")
         return SiteCard(
             id=id,
             url=self.item_url(id),
             title=title,
-            **money(first_text(entry, ".s-item__price"))._asdict(),
-            image=absolute(first_attribute(entry, "src", "img"), url),
+            **_card_price(entry, self._habits)._asdict(),
+            image=absolute(
+                first_attribute(entry, "data-defer-load", "img")
+                or first_attribute(entry, "src", "img"),
+                url,
+            ),
         )
 
     def read_item(self, html: str, url: str = "") -> SiteProduct:
         tree = parse(html)
         frame = first_attribute(tree, "src", "iframe#desc_ifr")
         id = _id_of(tree, url, frame)
-        price, note = _price(tree)
+        price, note = _price(tree, self._habits)
         title = first_text(tree, "h1.x-item-title__mainTitle", ".x-item-title__mainTitle",
                            "#itemTitle") or meta(tree, "og:title")  # fmt: skip
         frame = absolute(frame, url or f"https://{self.host}/")
@@ -172,16 +213,41 @@ def _id_of(tree: LexborHTMLParser, url: str, frame: str) -> str:
     return id or (framed if framed and urlsplit(frame).query else "")
 
 
-def _price(tree: LexborHTMLParser) -> tuple[Money, str]:
+def _entries(tree: LexborHTMLParser) -> list[LexborNode]:
+    """The entries of a page of results, in the layout that has most of them."""
+    found = [
+        [node for node in tree.css(selector)[:MOST_PARTS] if first_text(node, *_CARD_TITLES)]
+        for selector in _ENTRIES
+    ]
+    return max(found, key=len)
+
+
+def _card_price(entry: LexborNode, habits: Habits) -> Money:
+    """The price of an entry, whose ends may be in parts of their own: `$5.00`, `to`, `$9.00`."""
+    for selector in _CARD_PRICES:
+        said = [
+            text_of(node)
+            for node in entry.css(selector)[:MOST_BOXES]
+            if "strikethrough" not in attribute(node, "class")
+            and node.css_first(".strikethrough, .STRIKETHROUGH") is None
+        ]
+        price = money(" ".join(text for text in said if text), habits)
+        if price.prices:
+            return price
+    return Money()
+
+
+def _price(tree: LexborHTMLParser, habits: Habits) -> tuple[Money, str]:
     """The price, and `bid` where it is only the highest bid so far."""
     for selector in _PRICE_BOXES:
         for box in tree.css(selector)[:MOST_BOXES]:
-            price = money(first_text(box, '[itemprop="price"]') or text_of(box))
+            said = first_text(box, '[itemprop="price"]', ".x-price-primary") or text_of(box)
+            price = money(said, habits)
             if price.prices:
                 return price, "bid" if _is_bid(box) else ""
     for node in tree.css('[itemprop="price"]')[:MOST_BOXES]:
         currency = first_attribute(tree, "content", '[itemprop="priceCurrency"]')
-        price = number_money(attribute(node, "content") or text_of(node), currency)
+        price = number_money(attribute(node, "content") or text_of(node), currency, habits)
         if price.prices:
             return price, "bid" if _is_bid(node) else ""
     return Money(), ""
@@ -204,6 +270,15 @@ def _specifics(tree: LexborHTMLParser) -> tuple[str, ...]:
                 if line not in lines:
                     lines.append(line)
                 name = ""
+    for label in tree.css(".itemAttr td.attrLabels")[:MOST_PARTS]:  # As until 2021.
+        name = text_of(label).rstrip(": ")
+        value: LexborNode | None = label.next
+        for _ in range(_FEW):
+            if value is None or value.tag == "td":
+                break
+            value = value.next
+        if name and (said := text_of(value)):
+            lines.append(f"{name}: {said}")
     if not lines:
         lines = all_texts(tree, ".x-about-this-item")[:1]
     return tuple(lines)
@@ -238,5 +313,5 @@ def _options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
 
 def _category(tree: LexborHTMLParser) -> str:
     said = all_texts(tree, "nav.breadcrumbs li, #vi-VR-brumb-lnkLst li")
-    kept = [step for step in said if not re.match(r"see more|back to|you are here", step, re.I)]
+    kept = [step for step in said if not _NO_STEP.match(step)]
     return plain(" › ".join(step for step in kept if step not in ("›", ">", "|")))

@@ -6,15 +6,18 @@ run: scripts and styles are dropped before a text is taken.
 
 import re
 from collections.abc import Iterable
+from html import unescape
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.nesting import shallow
+
 __all__ = [
     "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute", "canonical",
     "first_attribute", "first_match", "first_text", "meta", "parse", "plain", "result_count",
-    "text_of",
+    "text_of", "without_tags",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
@@ -25,14 +28,16 @@ MOST_BOXES: Final = 30
 """Parts of one kind that hold further parts."""
 _MOST_TRIED: Final = 10
 _LONGEST_TEXT: Final = 20_000
+_ENTITY: Final = re.compile(r"&(?:amp;)?(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});")
+_TAG: Final = re.compile(r"<(?:/|!--)?[a-zA-Z][^<>]{0,1000}>")
 _DROPPED: Final = "script, style, noscript, template"
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffc]")  # noqa: E501  # fmt: skip
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\uf8ff\ufeff\ufffc]")  # noqa: E501  # fmt: skip
 
 
 def parse(html: str, *, keep_scripts: bool = False) -> LexborHTMLParser:
     """A page as a tree; without what is not for reading, unless scripts are data."""
     # A lone surrogate, as of a damaged file, cannot be handed to the parser.
-    safe = html[:LONGEST_PAGE].encode("utf-8", "replace").decode("utf-8")
+    safe = shallow(html[:LONGEST_PAGE]).encode("utf-8", "replace").decode("utf-8")
     tree = LexborHTMLParser(safe or "<html></html>")
     if not keep_scripts:
         for node in tree.css(_DROPPED):
@@ -44,7 +49,27 @@ def plain(text: str | None) -> str:
     """A text in one line, without characters that steer a terminal or hide."""
     if not text:
         return ""
-    return " ".join(_CONTROL.sub(" ", text[: 4 * _LONGEST_TEXT]).split())[:_LONGEST_TEXT]
+    text = text[: 4 * _LONGEST_TEXT]
+    if "&" in text:
+        # What was escaped twice, as `Lock &amp;amp; Stock`, still has entities once it is parsed.
+        text = _ENTITY.sub(_character, text)
+    return " ".join(_CONTROL.sub(" ", text).split())[:_LONGEST_TEXT]
+
+
+def _character(entity: re.Match[str]) -> str:
+    """What an entity stands for, were it escaped once more."""
+    return unescape(f"&{entity[1]};")
+
+
+def without_tags(text: str) -> str:
+    """A text in one line where it may be markup, as descriptions in data are.
+
+    >>> without_tags("<p>Warm &amp; dry</p>"), without_tags("1 < 2")
+    ('Warm & dry', '1 < 2')
+    """
+    if not _TAG.search(text):
+        return plain(text)
+    return text_of(parse(text[: 4 * _LONGEST_TEXT]).body)
 
 
 def text_of(node: LexborNode | None, separator: str = " ") -> str:
@@ -111,8 +136,24 @@ def absolute(link: str, base: str) -> str:
     return joined if usable else ""
 
 
+_RESULTS: Final = (
+    r"results?\b|ergebniss?e?n?\b|treffern?\b|résultats?\b|resultados?\b|risultat[io]\b|resultaten\b"
+    r"|resultaat\b|resultater?\b|resultat\b|wynik(?:i|ów)?\b|výsledk(?:y|ů)\b|rezultate?\b"
+    r"|sonuç\b|результат(?:а|ов)?\b|kết quả|hasil\b|件|개의?|个结果|筆"
+)
+_GOODS: Final = (
+    r"products?\b|items?\b|artikeln?\b|produkten?\b|produits?\b|articles?\b|productos?\b"
+    r"|artículos?\b|prodotti\b|articoli\b|produtos?\b|produkt(?:y|ów|er)?\b|varer\b|товар(?:а|ов)?\b"
+    r"|ürün\b|sản phẩm|produk\b|tuotetta\b|termék\b"
+)
+_COUNTED: Final = r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{3}){1,4}|\d{1,12})\s?\+?\s?"
 _COUNT: Final = re.compile(
-    r"(\d[\d.,]{0,14})\s?\+?\s?results|Total results: (\d{1,12})", re.IGNORECASE
+    rf"{_COUNTED}(?:{_RESULTS})|(?:results|の結果):? ?(\d[\d.,]{{0,14}})", re.I
+)
+_COUNT_OF_GOODS: Final = re.compile(
+    rf"(?:of|von|de|di|sur|van|z|из|found|there are|il y a|hay|showing)\b[^\d]{{0,20}}{_COUNTED}"
+    rf"(?:{_GOODS})|{_COUNTED}(?:{_GOODS}) (?:found|gefunden|trouvés|encontrados|trovati)",
+    re.IGNORECASE,
 )
 
 
@@ -121,6 +162,9 @@ def result_count(text: str) -> int | None:
 
     >>> result_count("1-48 of over 2,000 results for x"), result_count("many")
     (2000, None)
+    >>> result_count("97.000+ Ergebnisse für apple"), result_count("Showing 1-20 of 48 products")
+    (97000, 48)
     """
-    found = _COUNT.search(text)
-    return int(re.sub("[.,]", "", found[1] or found[2])) if found else None
+    found = _COUNT.search(text) or _COUNT_OF_GOODS.search(text)
+    said = next((group for group in found.groups() if group), "") if found else ""
+    return int(digits) if (digits := re.sub(r"\D", "", said)) else None

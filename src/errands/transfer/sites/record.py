@@ -38,7 +38,7 @@ class SiteProduct(msgspec.Struct, frozen=True, kw_only=True):
     currency: str = ""
     """Three letters, or empty where the page has no price or does not say."""
     price_note: str = ""
-    """What kind of price it is, where it is not simply the price: `bid`."""
+    """What kind of price it is, where it is not simply the price: `bid`, `used`."""
     rating: str = ""
     bullets: tuple[str, ...] = ()
     description: str = ""
@@ -51,6 +51,9 @@ class SiteProduct(msgspec.Struct, frozen=True, kw_only=True):
     """From the coarsest to the finest, with ` › ` between."""
     details: dict[str, str] = {}
     """Parts that the site keeps on pages of their own, and the addresses of those."""
+    doubts: tuple[str, ...] = ()
+    """Where two places of the page contradict one another, in words; what is told is the better
+    guess."""
     missing: tuple[str, ...] = PARTS
 
 

@@ -27,8 +27,9 @@ _HIGHEST: Final = 200
 """Elements between a property and its item."""
 _MOST: Final = 5_000
 """Things of one page that are looked at."""
-_WRAPPING: Final = re.compile(r"^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|//\s*<!\[CDATA\[)|"
-                              r"(?:-->|/\*\s*\]\]>\s*\*/|//\s*\]\]>)?\s*;?\s*$")  # fmt: skip
+_OPENING: Final = re.compile(r"\s*+(?:<!--|/\*\s*+<!\[CDATA\[\s*+\*/|//\s*+<!\[CDATA\[)")
+_CLOSING: Final = re.compile(r"\s*+;?\s*+(?:>--|/\*\s*+>\]\]\s*+\*/|>\]\]\s*+//)?")
+"""Backwards, as it is read from a script's end."""
 _FROM: Final = {
     "meta": "content", "link": "href", "a": "href", "area": "href", "img": "src", "source": "src",
     "iframe": "src", "embed": "src", "audio": "src", "video": "src", "object": "data",
@@ -48,11 +49,12 @@ def things(tree: LexborHTMLParser) -> list[Thing]:
 
 def kinds_of(thing: Thing) -> set[str]:
     """The types of a thing, without the vocabulary's address."""
-    return {
-        kind.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+    kinds = (
+        kind.strip().rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1].rsplit("#", 1)[-1]
         for kind in values(thing, "@type")
         if isinstance(kind, str)
-    }
+    )
+    return {kind[:1].upper() + kind[1:] for kind in kinds}
 
 
 def values(thing: Any, name: str) -> list[Any]:
@@ -116,7 +118,7 @@ def _json_ld(tree: LexborHTMLParser) -> Iterator[Any]:
         if "ld+json" not in attribute(script, "type").lower():
             continue
         source = script.text(deep=True) or ""
-        cleaned = _WRAPPING.sub("", source).strip()
+        cleaned = _unwrapped(source)
         for text in (source, cleaned, re.sub(r"[\x00-\x1f]", " ", cleaned)):
             try:
                 # What is no JSON is often JSON with line breaks inside of texts.
@@ -124,6 +126,14 @@ def _json_ld(tree: LexborHTMLParser) -> Iterator[Any]:
             except (ValueError, RecursionError):
                 continue
             break
+
+
+def _unwrapped(source: str) -> str:
+    """A script without the comment that hides it from very old browsers."""
+    opening, closing = _OPENING.match(source), _CLOSING.match(source[::-1])
+    start = opening.end() if opening else 0
+    end = len(source) - (closing.end() if closing else 0)
+    return source[start:end].strip()
 
 
 def _microdata(tree: LexborHTMLParser) -> list[Thing]:
@@ -135,17 +145,27 @@ def _microdata(tree: LexborHTMLParser) -> list[Thing]:
         is_item = "itemscope" in node.attributes
         if is_item:
             value = {"@type": attribute(node, "itemtype").split()}
+            if link := _first_link(node):
+                value["@link"] = link
             items[node.mem_id] = value
         else:
             value = _value(node)
         names = list(dict.fromkeys(attribute(node, "itemprop").split()))[:_WIDEST]
         above = _item_above(node, items)
         if names and above is not None:
+            if not value and is_item is False:
+                continue
             for name in names:
                 above.setdefault(name, []).append(value)
         elif is_item:
             outermost.append(value)
     return outermost
+
+
+def _first_link(node: LexborNode) -> str:
+    """Where an item leads if it does not say so: products in lists often only have a link."""
+    links = (attribute(one, "href") for one in node.css("a[href]")[:_WIDEST])
+    return next((link for link in links if link and not link.startswith(("#", "javascript:"))), "")
 
 
 def _item_above(node: LexborNode, items: dict[int, Thing]) -> Thing | None:

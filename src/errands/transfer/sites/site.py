@@ -3,7 +3,7 @@
 import inspect
 from typing import Any, Final, Literal, Protocol
 
-from errands.errors import ErrandsError, SettingError
+from errands.errors import PageError, SettingError
 from errands.plugins import Registry
 from errands.transfer.sites.record import SiteProduct, SiteResults
 
@@ -15,8 +15,9 @@ PageKind = Literal["search", "item", "detail", ""]
 """What a page is; `detail` is a part of an item that has a page of its own."""
 
 
-class SiteError(ErrandsError):
-    """A site answered with something else than its page: a robot check, or a refusal."""
+class SiteError(PageError):
+    """A site answered with something else than its page, as a robot check; or with one that is
+    not understood."""
 
 
 class SiteReader(Protocol):

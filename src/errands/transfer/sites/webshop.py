@@ -47,7 +47,7 @@ _DETAIL_PATH: Final = re.compile(
     r"/item_sub_page/[^/]+/[^/]+/[^/]+/[^/]+/(Description|Features)/", re.I
 )
 _LEADS_TO: Final = re.compile(r"location\.href\s*=\s*'([^']*)'")
-_PICTURES: Final = re.compile(r"option_to_image\s*=\s*JSON\.parse\(`(\{.*?\})`\)", re.DOTALL)
+_PICTURES: Final = re.compile(r"option_to_image\s*=\s*JSON\.parse\(`(\{[^`]*(?<=\}))`\)")
 _PARTS: Final = {"description": "description", "features": "bullets"}
 
 

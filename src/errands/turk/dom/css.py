@@ -17,6 +17,12 @@ CHECKED: Final = "errands-checked"
 """Attribute that stands for `:checked` while rules are matched: state is not in the markup."""
 _LIMIT: Final = 20_000
 """Rules of one sheet that are read."""
+_LONGEST: Final = 2_000
+"""Characters of a selector; no browser's page needs as many."""
+_MOST_NESTED: Final = 1_000_000
+"""Characters of selectors that the nested rules of one sheet may add up to."""
+_DEEPEST: Final = 40
+"""Brackets of a selector."""
 
 _DISPLAYS: Final = frozenset(
     "none contents block inline inline-block flow flow-root list-item flex inline-flex grid "
@@ -55,12 +61,13 @@ _COMMENT_OR_STRING = re.compile(
     r"""/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|<!--|-->""", re.S
 )
 _SIGNIFICANT = re.compile(r"""\"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|\\.|[{}()\[\];,]""", re.S)
+_AT_RULE = re.compile(r"\s*+@")
 _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
 _STATE: Final = (CHECKED, "[value", "[checked", "[selected", ":placeholder-shown", ":empty")
 _IMPORTANT = re.compile(r"!\s*important\s*$", re.I)
 _IDENT: Final = r"-?(?:[A-Za-z_\u0080-\U0010ffff]|\\.)(?:[\w\-\u0080-\U0010ffff]|\\.)*|--[\w\-]+"
 _SIMPLE = re.compile(
-    rf"(#)({_IDENT}|[\w-]+)|(\.)({_IDENT})|(\[)[^\]]*\]|(::?)({_IDENT})|({_IDENT})|\*"
+    rf"(#)({_IDENT}|[\w-]+)|(\.)({_IDENT})|(\[)[^\]]*+(?:\]|\Z)|(::?)({_IDENT})|({_IDENT})|\*"
 )
 _BARE_STEP = re.compile(r"(?:^|(?<=[\s>+~]))(?=:)")
 _PSEUDO = re.compile(rf"(::?)({_IDENT})", re.I)
@@ -128,6 +135,7 @@ def _uncommented(text: str) -> str:
 def _blocks(text: str) -> Iterator[tuple[str, str | None]]:
     """Prelude and body of each rule, None for the body of an at-rule that has none."""
     start, body, prelude = 0, -1, ""
+    at_rule = _AT_RULE.match(text) is not None
     stack: list[str] = []
     for match in _SIGNIFICANT.finditer(text):
         mark = match[0]
@@ -141,9 +149,11 @@ def _blocks(text: str) -> Iterator[tuple[str, str | None]]:
                 if not stack and body >= 0 and mark == "}":
                     yield prelude, text[body : match.start()]
                     start, body = match.end(), -1
-        elif mark == ";" and text[start : match.start()].lstrip().startswith("@"):
+                    at_rule = _AT_RULE.match(text, start) is not None
+        elif mark == ";" and at_rule:
             yield text[start : match.start()].strip(), None
             start = match.end()
+            at_rule = _AT_RULE.match(text, start) is not None
     if body >= 0:
         yield prelude, text[body:]
 
@@ -294,7 +304,9 @@ def _needs(selector: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, 
 def _prepared(selector: str) -> str | bool:
     """The selector as the engine takes it; False: matches no element or is not understood here;
     True: browsers refuse it, and with it the whole rule."""
-    if not selector or len(selector) > 2000 or selector.count(" ") > 40:
+    if not selector or len(selector) > _LONGEST or selector.count(" ") > 40:
+        return True
+    if selector.count("(") > _DEEPEST:
         return True
     if "&" in selector:
         return False
@@ -303,7 +315,7 @@ def _prepared(selector: str) -> str | bool:
     if "::" in selector and re.search(r"::-moz|::-ms|::-o-", selector):
         return True
     skip = False
-    for colons, raw in _PSEUDO.findall(re.sub(r"\[[^\]]*\]", "", selector)):
+    for colons, raw in _PSEUDO.findall(re.sub(r"\[[^\]]*+(?:\]|\Z)", "", selector)):
         name = raw.lower()
         if name.startswith(("-moz-", "-ms-", "-o-")):
             return True
@@ -329,6 +341,7 @@ class _Reader:
         self.rules: list[Rule] = []
         self.imports: list[str] = []
         self.attentive = False
+        self._nested_length = 0
 
     def read(self, text: str, *, layered: bool = False, depth: int = 0) -> None:
         for prelude, body in _blocks(text):
@@ -369,7 +382,7 @@ class _Reader:
             return
         self.attentive = self.attentive or _ATTENTION.search(prelude) is not None
         for part, selector in zip(parts, prepared, strict=True):
-            if not isinstance(selector, bool):
+            if not isinstance(selector, bool) and len(self.rules) < _LIMIT:
                 stateful = any(mark in selector for mark in _STATE)
                 specificity, needs = _specificity(part), _needs(selector)
                 self.rules.append(
@@ -396,9 +409,14 @@ class _Reader:
                     self._rule(parent, inner, layered, depth)
                 continue
             own = f":is({parent})"
+            parts = _split(prelude, ",")
+            # Before it is written out: what would be refused for its length may be endless.
+            lengths = [len(part) + max(1, part.count("&")) * len(own) for part in parts]
+            self._nested_length += sum(lengths)
+            if max(lengths) > 2 * _LONGEST or self._nested_length > _MOST_NESTED:
+                continue
             parts = [
-                part.replace("&", own) if "&" in part else f"{own} {part.strip()}"
-                for part in _split(prelude, ",")
+                part.replace("&", own) if "&" in part else f"{own} {part.strip()}" for part in parts
             ]
             self._rule(",".join(parts), inner, layered, depth)
 

@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.home import real
+from errands.nesting import DEEPEST, too_deep
 from errands.turk.dom.css import StyleSheet, parse_sheet
 from errands.turk.dom.effects import EffectApplier, EffectRule, by_trigger
 from errands.turk.dom.forms import Forms
@@ -23,23 +25,16 @@ from errands.turk.pages.driver import DriverError
 
 __all__ = ["DomDriver", "parsed"]
 
-_DEEPEST: Final = 4000
 _LARGEST: Final = 64 * 2**20
 _SHEET: Final = 4 * 2**20
 _NOSCRIPT = re.compile(
-    r"<!--.*?-->|<(script|style|textarea|title|xmp|iframe|noembed|noframes)\b.*?</\1"
-    r"|(<noscript\b[^>]*>)(.*?)(?=</noscript|\Z)",
+    r"<!--.*?(?:-->|\Z)"
+    r"|<(script|style|textarea|title|xmp|iframe|noembed|noframes)\b.*?(?:</\1|\Z)"
+    r"|(<noscript\b[^>]*+(?:>|\Z))(.*?)(?=</noscript|\Z)",
     re.I | re.S,
 )
 # Without a flag for case, searching leaps from one "<" to the next.
 _HAS_NOSCRIPT = re.compile("<[nN][oO][sS][cC][rR][iI][pP][tT]")
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_FLAT: Final = frozenset(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd "
-    "option optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font "
-    "small big s tt code strike nobr select noscript script style textarea title iframe".split()
-)
-"""Tags that do not nest, or whose depth costs nothing."""
 
 
 class DomDriver:
@@ -126,8 +121,8 @@ class DomDriver:
         if files is None or not parts.path:
             return None
         try:
-            root = files.resolve()
-            path = (root / unquote(parts.path).lstrip("/")).resolve()
+            root = real(files)
+            path = real(root / unquote(parts.path).lstrip("/"))
             if not path.is_relative_to(root) or not path.is_file():
                 return None
             with path.open("rb") as file:
@@ -159,16 +154,6 @@ def _prepared(html: str) -> str:
     if _HAS_NOSCRIPT.search(source):
         # With scripts, the content of noscript is text that nobody sees.
         source = _NOSCRIPT.sub(lambda m: m[2] if m[2] else m[0], source)
-    if source.count("<") > _DEEPEST:
-        _check_depth(source)
+    if too_deep(source) is not None:
+        raise DriverError(f"The page nests elements more than {DEEPEST} deep.")
     return source
-
-
-def _check_depth(source: str) -> None:
-    depth = 0
-    for match in _TAG.finditer(source):
-        if match[2].lower() in _FLAT:
-            continue
-        depth = max(0, depth - 1) if match[1] else depth + 1
-        if depth > _DEEPEST:
-            raise DriverError(f"The page nests elements more than {_DEEPEST} deep.")

@@ -11,7 +11,7 @@ __all__ = ["cut", "is_number", "loose_number", "number_text", "sanitize", "trimm
 
 # Digits are those of ASCII, as everywhere in HTML.
 _FLOAT = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
-_LOOSE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.A)
+_LOOSE = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d+)?", re.A)
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _DATE = re.compile(r"(\d{4,6})-(\d\d)-(\d\d)", re.A)
 _MONTH = re.compile(r"(\d{4,6})-(\d\d)", re.A)

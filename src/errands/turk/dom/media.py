@@ -8,6 +8,8 @@ from typing import Final
 
 __all__ = ["media_matches"]
 
+_DEEPEST: Final = 20
+"""Conditions inside of one another."""
 _SCREEN: Final = {"width": 1280.0, "height": 800.0}
 _SIGNS: Final[dict[str, Callable[[float, float], bool]]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
@@ -20,7 +22,7 @@ _WORDS: Final = {
     "forced-colors": "none", "update": "fast",
 }  # fmt: skip
 _UNITS: Final = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "in": 96.0, "cm": 37.8}
-_LENGTH = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([a-z]*)")
+_LENGTH = re.compile(r"([+-]?(?:\d++\.?\d*+|\.\d++))([a-z]*)")
 
 
 def _pixels(text: str) -> float | None:
@@ -36,7 +38,7 @@ def _pixels(text: str) -> float | None:
 
 def _range(feature: str) -> bool | None:
     """`width >= 600px` and `400px < width <= 600px`; None: not of this form."""
-    parts = re.split(r"\s*(<=|>=|<|>|=)\s*", feature)
+    parts = re.split(r"(?:(?<!\s)\s+)?(<=|>=|<|>|=)\s*", feature)
     if len(parts) not in (3, 5):
         return None
     values: list[float] = []
@@ -65,26 +67,28 @@ def _feature(feature: str) -> bool:
     return _SIGNS[{"min": ">=", "max": "<="}.get(name[:3], "=")](own, length)
 
 
-def _query(query: str) -> bool:
+def _query(query: str, depth: int = 0) -> bool:
     query = query.strip()
     negated = query.startswith("not ")
     if negated:
         query = query[4:].strip()
     query = query.removeprefix("only ").strip()
     result = any(
-        all(_term(term) for term in re.split(r"\s+and\s+|(?<=\))\s*and\s+", option))
-        for option in re.split(r"\s+or\s+", query)
+        all(_term(term, depth) for term in re.split(r"(?<!\s)\s+and\s+|(?<=\))\s*and\s+", option))
+        for option in re.split(r"(?<!\s)\s+or\s+", query)
     )
     return result != negated
 
 
-def _term(term: str) -> bool:
+def _term(term: str, depth: int) -> bool:
     term = term.strip()
+    if depth > _DEEPEST:
+        return False
     if term.startswith("not "):
-        return not _term(term[4:])
+        return not _term(term[4:], depth + 1)
     if term.startswith("("):
         inner = term.removeprefix("(").removesuffix(")")
-        return _query(inner) if inner.startswith(("(", "not ")) else _feature(inner)
+        return _query(inner, depth + 1) if inner.startswith(("(", "not ")) else _feature(inner)
     return term in ("all", "screen", "")
 
 

@@ -59,7 +59,7 @@ __all__ = ["ACTIONS", "DomPage"]
 
 C = TypeVar("C", Control, Option)
 
-_NUMERIC = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.A)
+_NUMERIC = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)", re.A)
 _READ_ONLY: Final = TEXTS - {"color"}
 """Types to which `readonly` applies."""
 _CALLED: Final = {

@@ -44,7 +44,7 @@ _ACTIVE = re.compile(
 )
 _KEYFRAMES = re.compile(r"@(?:-\w+-)?keyframes", re.I)
 _LAYOUT = re.compile(
-    r"overflow[-xy]*\s*:\s*(?:hidden|clip|auto|scroll)|(?:left|right|top|bottom|margin[-a-z]*"
+    r"overflow[-xy]*\s*:\s*(?:hidden|clip|auto|scroll)|(?:left|right|top|bottom|margin[-a-z]{0,40}"
     r"|text-indent)\s*:[^;}]{0,40}-\s?\d|transform\s*:|clip(?:-path)?\s*:|var\(|calc\("
     r"|position\s*:\s*fixed|appearance\s*:|content-visibility\s*:|@(?:container|scope|layer|supports|import|starting)",
     re.I,

@@ -9,6 +9,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.nesting import shallow
 from errands.turk.dom.forms import Control, Forms
 from errands.turk.pages.field import EXCLUDED, UNSENT, SubmittedField
 
@@ -40,7 +41,7 @@ def is_scripted(tree: LexborHTMLParser) -> bool:
 @lru_cache(maxsize=512)
 def has_scripts(template: str) -> bool:
     """Whether a template has anything to run."""
-    return is_scripted(LexborHTMLParser(template))
+    return is_scripted(LexborHTMLParser(shallow(template)))
 
 
 def submitted_fields(

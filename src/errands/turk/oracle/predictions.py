@@ -55,7 +55,7 @@ def read_predictions(path: Path) -> Iterator[_Prediction]:
             continue
         try:
             read = msgspec.json.decode(line.encode(), type=_Prediction)
-        except (msgspec.DecodeError, msgspec.ValidationError) as failure:
+        except (msgspec.DecodeError, RecursionError, msgspec.ValidationError) as failure:
             raise DataError(
                 f"Line {number} of {path} is not a prediction ({failure}); expected"
                 ' {"task": NAME, "row": N, "answers": {...}} or "actions" instead of "answers".'

@@ -76,7 +76,7 @@ def excerpt(html: str, *, end_tag: str | None = None) -> str:
     lines: list[str] = []
     first = last = 0
     position = 0
-    for piece in re.findall(r"[^>]*>|[^>]+\Z", html):
+    for piece in re.findall(r"[^>]+>?|>", html):
         line = " ".join(piece.split())
         if position <= start < position + len(piece):
             first = last = len(lines)

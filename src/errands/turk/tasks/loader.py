@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from errands.errors import TaskError
-from errands.home import data_dir
+from errands.home import data_dir, exists, expanded, real
 from errands.turk.tasks.instances import Instances, form_instances, plain_newlines
 from errands.turk.tasks.splits import Splits, find_splits
 from errands.turk.tasks.table import ANSWER, decode, read_table
@@ -177,9 +177,9 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
     """
     root, label = _locate(place)
     if _is_task(root):
-        name = root.resolve().name if isinstance(root, Path) else root.name
+        name = real(root).name if isinstance(root, Path) else root.name
         # The folder around it may say which split the task is in; nothing else is expected there.
-        around = root.resolve().parent if isinstance(root, Path) else root
+        around = real(root).parent if isinstance(root, Path) else root
         return TaskSet(label, {name: root}, find_splits([around], [name]), split=split)
     folders, problems = _scan(root)
     if not folders and not problems:
@@ -187,7 +187,7 @@ def load_tasks(place: str | Path, split: str = "all") -> TaskSet:
             f"{label} has no tasks: expected folders that hold {_TEMPLATE} and {_BATCH} each; "
             f"`{DEMO}` names the tasks that come with Errands."
         )
-    beside = isinstance(root, Path) and root.resolve().name == _TREE
+    beside = isinstance(root, Path) and real(root).name == _TREE
     places = [root, root.joinpath("..")] if beside else [root]
     splits = find_splits(places, folders)
     seen = {*folders, *(problem.task for problem in problems)}
@@ -201,8 +201,8 @@ def _locate(place: str | Path) -> tuple[Path | Traversable, str]:
     """The folder of the task folders, or one task's folder; and what to call it."""
     if place == DEMO:
         return resources.files("errands.turk").joinpath(DEMO), DEMO
-    path = Path(place).expanduser()
-    if place == "turkingbench" and not path.exists():
+    path = expanded(place)
+    if place == "turkingbench" and not exists(path):
         path = data_dir("turkingbench")
         if not path.exists():
             raise TaskError("TurkingBench is not here yet: run `errands data turkingbench`.")

@@ -41,7 +41,7 @@ MISSING: Final = frozenset(
 _SPACE = " \t\n\v\f\r"
 _INTEGER = re.compile(rf"[{_SPACE}]*([+-]?[0-9]+)[{_SPACE}]*")
 _REAL = re.compile(
-    rf"[{_SPACE}]*([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{{1,17}}))?[{_SPACE}]*"
+    rf"[{_SPACE}]*+([+-]?)([0-9]*+)(?:\.([0-9]*+))?(?:[eE]([+-]?[0-9]{{1,17}}))?[{_SPACE}]*+"
 )
 _INFINITE = re.compile(r"([+-]?)inf(?:inity)?", re.IGNORECASE)
 _TRUTH: Final = {"true": True, "false": False}

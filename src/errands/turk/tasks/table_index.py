@@ -326,7 +326,7 @@ class IndexFile:
             return None
         try:
             index = msgspec.msgpack.decode(content, type=TableIndex)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return None
         return index if index.file == table and index.whole else None
 

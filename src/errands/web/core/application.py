@@ -6,7 +6,6 @@ An `AppPart` brings its routes, its page of the OpenAPI description, and what it
 environments are one part; others (the site) join by being listed.
 """
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,15 +18,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as StarletteRoute
-from starlette.types import Receive, Scope
+from starlette.types import Scope
 
 from errands.remote.messages import encode_json
 from errands.web.core.auth import AuthMiddleware
-from errands.web.core.http_errors import HttpError, bad_request, internal, shutting_down, too_large
+from errands.web.core.http_errors import HttpError, internal, shutting_down
 from errands.web.core.openapi import Json, describe
 from errands.web.core.places import Place, with_places
 
-__all__ = ["AppPart", "Route", "application", "read_body", "without_slash"]
+__all__ = ["AppPart", "Route", "application", "without_slash"]
 
 
 class Route(StarletteRoute):
@@ -106,31 +105,6 @@ async def without_slash(request: Request) -> Response:
     url = request.url
     address = url.path.rstrip("/") + (f"?{url.query}" if url.query else "")
     return RedirectResponse(address, 307, {"Cache-Control": "no-store"})
-
-
-async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
-    """The body of a request, if it is not too large and does not take too long to come."""
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit() and int(value[:19]) > most:
-            raise too_large(f"The body has {value[:19].decode()} bytes; the most is {most}.")
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(seconds):
-            more = True
-            while more:
-                event = await receive()
-                if event["type"] == "http.disconnect":
-                    raise bad_request("The client left before its request ended.")
-                chunks.append(event.get("body", b""))
-                more = event.get("more_body", False)
-                size += len(chunks[-1])
-                if size > most:
-                    raise too_large(f"The body is larger than {most} bytes.")
-    except TimeoutError:
-        message = f"The body did not arrive within {seconds:g} seconds."
-        raise HttpError(408, "timeout", message) from None
-    return b"".join(chunks)
 
 
 def _json(status: int, answer: Any, headers: Any = None) -> Response:

@@ -2,21 +2,21 @@
 
 With a token, everything but health, readiness and the description asks for it. A browser that
 was sent here by a page from elsewhere is rejected, token or not: CORS is off, and a
-WebSocket knows no CORS. A server for this machine alone also rejects whoever calls it by a
-name that is not this machine's: a stranger's page may have had its own name point here.
+WebSocket knows no CORS. So is whoever calls the server by a name that is not its own: a stranger's
+page may have had its own name point here (`errands.web.core.hosts`).
 """
 
 import base64
 import binascii
 import hmac
-import re
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from errands.web.core.http_errors import HttpError, send_error
+from errands.web.core.hosts import AllowedHosts
+from errands.web.core.http_errors import HttpError, bad_request, send_error
 
-__all__ = ["AuthMiddleware", "basic_password"]
+__all__ = ["AuthMiddleware", "basic_password", "cookie"]
 
 PROGRAMS: Final = frozenset({"v1", "metrics", "runs", "agentgym"})
 """First parts of the addresses that visitors of the shop have no business with."""
@@ -32,21 +32,21 @@ FRAMES: Final = ("/frame/", "/mturk/")
 """What a task in its frame may ask for: it is nobody from nowhere (`Origin: null`), and may know
 nothing but its own key."""
 
-OWN_NAMES: Final = frozenset({b"127.0.0.1", b"localhost", b"[::1]"})
-"""What this machine calls itself."""
-_PORT: Final = re.compile(rb":[0-9]*$")
-
 
 class AuthMiddleware:
     """An ASGI application that lets some requests through to another one."""
 
     def __init__(
-        self, token: str | None = None, *, public: bool = False, own: bool = False
+        self,
+        token: str | None = None,
+        *,
+        public: bool = False,
+        hosts: AllowedHosts | None = None,
     ) -> None:
-        """With `public`, pages for people are open, and the token is for programs' addresses; with
-        `own`, the server is for this machine alone."""
+        """With `public`, pages for people are open, and the token is for programs' addresses;
+        without `hosts`, the server is called by this machine's own names only."""
         self._public = public
-        self._own = own
+        self._hosts = hosts or AllowedHosts()
         self._token = b"" if token is None else token.encode()
         self._expected = None if token is None else f"Bearer {token}".encode()
         self._app: ASGIApp | None = None
@@ -66,6 +66,7 @@ class AuthMiddleware:
 
     def _check(self, scope: Scope) -> HttpError | None:
         authorization = origin = host = b""
+        hosts = 0
         for name, value in scope["headers"]:
             if name == b"authorization":
                 authorization = value
@@ -73,8 +74,13 @@ class AuthMiddleware:
                 origin = value
             elif name == b"host":
                 host = value
-        if self._own and _PORT.sub(b"", host.lower()) not in OWN_NAMES:
-            return HttpError(403, "foreign_host", "This server is only for this machine.")
+                hosts += 1
+        if hosts != 1:
+            # Old programs name none, browsers always do.
+            if hosts or scope.get("http_version") != "1.0":
+                return bad_request("A request names its host once.")
+        elif not self._hosts.allows(host):
+            return _foreign_host(host)
         if (
             origin
             and origin.partition(b"://")[2] != host
@@ -104,6 +110,16 @@ def _is_page(scope: Scope) -> bool:
     return path == PAGES or path.startswith(f"{PAGES}/")
 
 
+def _foreign_host(host: bytes) -> HttpError:
+    name = host[:100].decode("latin-1")
+    return HttpError(
+        421,
+        "foreign_host",
+        f"This server does not go by the name {name!r}; where it should, start it with"
+        " --allowed-host NAME.",
+    )
+
+
 def basic_password(authorization: bytes) -> bytes:
     """The password of HTTP's basic authentication; nothing where there is none."""
     kind, _, rest = authorization.partition(b" ")
@@ -113,6 +129,23 @@ def basic_password(authorization: bytes) -> bytes:
         return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
     except binascii.Error:
         return b""
+
+
+def cookie(scope: Scope, name: str) -> str:
+    """The value of a cookie, the last where there are several; nothing where there is none.
+
+    Those of this package are keys of plain letters, so a value is taken as it stands: Python's own
+    reader (before 3.11.10) takes apart what is quoted in it in time that grows with the square of
+    its length, and anybody can send a long one.
+    """
+    wanted, found = name.encode(), b""
+    for header, value in scope["headers"]:
+        if header == b"cookie":
+            for one in value.split(b";"):
+                key, _, content = one.partition(b"=")
+                if key.strip() == wanted:
+                    found = content.strip()
+    return str(found, "latin-1")
 
 
 async def _reject(scope: Scope, receive: Receive, send: Send, error: HttpError) -> None:

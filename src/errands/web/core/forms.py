@@ -1,24 +1,30 @@
 """What a browser sends with a form: fields and files, within bounds."""
 
+import codecs
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from errands.web.core.application import read_body
+from errands.web.core.bodies import read_body
 from errands.web.core.http_errors import HttpError, bad_request
 
-__all__ = ["FORM_BYTES", "MOST_FIELDS", "Form", "read_form"]
+__all__ = ["FORM_BYTES", "MOST_FIELDS", "SMALL_FORM", "Form", "read_form"]
 
 FORM_BYTES: Final = 2**20
 """The most that a form may have, unless a page says otherwise."""
+SMALL_FORM: Final = 2**14
+"""Of a form with a line or two in it, as a login is."""
 _SECONDS: Final = 60.0
 MOST_FIELDS: Final = 5_000
 _FILES: Final = 8
 _MULTIPART: Final = "multipart/form-data"
+_SLOW: Final = frozenset({"idna", "punycode"})
+"""Encodings that take time that grows with the square of a text."""
 
 
 class Form(NamedTuple):
@@ -54,6 +60,9 @@ async def read_form(request: Request, most: int = FORM_BYTES) -> Form:
 
 
 async def _multipart(headers: Headers, body: bytes) -> Form:
+    if _is_slow(headers.get("content-type", "")):
+        raise bad_request("A form in this encoding is not read: send it in UTF-8.")
+
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
@@ -82,3 +91,12 @@ def _whole(text: str) -> str:
 
 def _bad_form() -> HttpError:
     return bad_request("The form that was sent makes no sense.")
+
+
+def _is_slow(content_type: str) -> bool:
+    # Read as the parser of the form reads it: of two, the last is what counts.
+    charset = parse_options_header(content_type)[1].get(b"charset", b"utf-8")
+    try:
+        return codecs.lookup(charset.decode("latin-1")).name in _SLOW
+    except LookupError:
+        return False

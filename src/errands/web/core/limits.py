@@ -1,5 +1,7 @@
 """How much a server allows (every queue and every input has a bound), and the port it takes."""
 
+import contextlib
+import ctypes
 import gc
 import os
 import resource
@@ -10,8 +12,10 @@ import msgspec
 
 from errands.errors import SettingError
 
-__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage"]
+__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage", "settle_threads"]
 
+_HEAPS: Final = -8
+"""`M_ARENA_MAX`: how many heaps there may be."""
 _YOUNG: Final = 20_000
 """Objects that may be made before some are looked at: an answer is made of hundreds, hardly any of
 which are in cycles."""
@@ -48,17 +52,43 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Processes that make them instead; 0: threads do."""
     shop_processes: int = 0
     """Processes that play the shop; 0: the one that serves does."""
+    head_seconds: float = 20.0
+    """A request's line and headers have to arrive within."""
     body_seconds: float = 20.0
     """A request's body has to arrive within."""
+    send_seconds: float = 60.0
+    """After so long a client that takes nothing of its answer is given up."""
     drain_seconds: float = 10.0
-    """How long calls in flight may take to finish once the server is asked to stop."""
+    """Once it is asked to stop, the server has ended within."""
+    most_connections: int | None = None
+    """At once; None: what fits under the limit of open files."""
 
     @property
     def connections(self) -> int:
         """Connections at once: one for each session would be fine, and some more."""
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        wanted = self.sessions + 1024
-        return wanted if files == resource.RLIM_INFINITY else max(64, min(wanted, files - 64))
+        if self.most_connections is not None:
+            return self.most_connections
+        return max(16, min(self.sessions + 1024, _open_files() - _spare_files()))
+
+    @property
+    def connections_per_client(self) -> int:
+        """Of one address: as many as a trainer might want, and room for others."""
+        return self.connections - self.connections // 8
+
+    @property
+    def backlog(self) -> int:
+        """Connections that are accepted at once; there are files for them until others close."""
+        return min(4096, _spare_files() // 2)
+
+
+def _open_files() -> int:
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**20 if files == resource.RLIM_INFINITY else files
+
+
+def _spare_files() -> int:
+    """Files that no connection takes: for data, processes and pages."""
+    return max(64, _open_files() // 8)
 
 
 def raise_open_files() -> int:
@@ -77,6 +107,13 @@ def settle_garbage() -> None:
     looked at again, and the rest less often."""
     gc.freeze()
     gc.set_threshold(_YOUNG)
+
+
+def settle_threads() -> None:
+    """Have threads share the memory that they take from the system (glibc): with a heap for each,
+    what a large page has taken is given back to none of the others."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_HEAPS, 1)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -11,7 +11,8 @@ from errands.crowd.accounts.accounts import LOGIN_SECONDS, LONGEST_NAME, Invitat
 from errands.markup import EMPTY, Markup, html, join
 from errands.reports.html.elements import table
 from errands.web.core import elements as ui
-from errands.web.core.forms import Form
+from errands.web.core.auth import cookie
+from errands.web.core.forms import SMALL_FORM, Form
 from errands.web.core.http_errors import HttpError, bad_request, existing
 from errands.web.crowd.auth import COOKIE, CrowdRequest, redirect
 from errands.web.crowd.document import document, html_response
@@ -78,7 +79,7 @@ class AccountRoutes(Routes):
     async def login(self, request: Request, form: Form) -> Response:
         return _login_page()
 
-    @open_page("POST", "/office/login", "Log in", form=["password"])
+    @open_page("POST", "/office/login", "Log in", form=["password"], most=SMALL_FORM)
     async def log_in(self, request: Request, form: Form) -> Response:
         person = await self._auth.admin(form.text("password"), request)
         if person is None:
@@ -86,7 +87,7 @@ class AccountRoutes(Routes):
         return self._entered(request, person)
 
     @open_page("GET", "/office/enter/{token}", "Log in by a link", status=303)
-    @open_page("POST", "/office/enter/{token}", "Log in by a link", status=303)
+    @open_page("POST", "/office/enter/{token}", "Log in by a link", status=303, most=SMALL_FORM)
     async def enter(self, request: Request, form: Form) -> Response:
         """A requester's link; a worker's leads to their work."""
         token = request.path_params["token"]
@@ -110,7 +111,7 @@ class AccountRoutes(Routes):
 
     @page("POST", "/office/logout", "Sign out", roles=_STAFF, form=["check"])
     async def log_out(self, request: CrowdRequest) -> Response:
-        self._accounts.log_out(request.http.cookies.get(COOKIE, ""))
+        self._accounts.log_out(cookie(request.http.scope, COOKIE))
         response = redirect("/office/login")
         response.delete_cookie(COOKIE, httponly=True, samesite="lax")
         return response

@@ -24,8 +24,9 @@ from errands.crowd.errors import Conflict, NotAllowed, NotFound
 from errands.crowd.store.database import StorageError
 from errands.errors import ErrandsError
 from errands.remote.messages import encode_json
-from errands.web.core.application import read_body
-from errands.web.core.auth import basic_password
+from errands.web.core.auth import basic_password, cookie
+from errands.web.core.bodies import read_body
+from errands.web.core.clients import client_of
 from errands.web.core.forms import FORM_BYTES, Form, read_form
 from errands.web.core.http_errors import HttpError, bad_request, decode_request, internal, not_found
 from errands.web.crowd.document import HEADERS, error_page, worker_links
@@ -36,11 +37,14 @@ COOKIE: Final = "errands_login"
 CHECK: Final = "check"
 """The form field with the key that a page from elsewhere cannot know."""
 _WRONG: Final = 10
+"""Wrong passwords of one address, in that time."""
+_WRONG_IN_ALL: Final = 100
+"""Of all addresses that have not known the password."""
 _WRONG_SECONDS: Final = 60.0
 _MISTAKES: Final = 100
 """Of one address that has known the password; more in that time are guesses, too."""
 _ADDRESSES: Final = 1000
-"""From which the password came, remembered at most."""
+"""That are remembered at most: from which the password came, and from which it did not."""
 _log = logging.getLogger(__name__)
 
 _STORABLE: Final = 2**62
@@ -110,6 +114,9 @@ class Auth:
         self.accounts = accounts
         self._clock = clock
         self._wrong: deque[float] = deque()
+        """When a wrong password came from an address that has not known it."""
+        self._strangers: dict[str, deque[float]] = {}
+        """The same, for each of these addresses."""
         self._trusted: dict[str, deque[float]] = {}
         """Addresses from which the password came, and when they sent a wrong one since."""
         self.in_flight = 0
@@ -118,7 +125,7 @@ class Auth:
         """A page for those with a login and one of the roles."""
 
         async def answer(request: Request) -> Response:
-            key = request.cookies.get(COOKIE, "")
+            key = cookie(request.scope, COOKIE)
             person = self.accounts.by_login(key) if key else None
             if person is None:
                 if request.method != "POST":
@@ -133,22 +140,22 @@ class Auth:
 
         return self._answered(answer)
 
-    def worker_page(self, handler: Handler) -> Endpoint:
+    def worker_page(self, handler: Handler, *, most: int = FORM_BYTES) -> Endpoint:
         """A page below a worker's link: the address has the `token`."""
 
         async def answer(request: Request) -> Response:
             person = self.accounts.by_token(request.path_params["token"])
             if person is None or person.role != "worker":
                 raise not_found("This link leads nowhere; ask for a new one.")
-            return await handler(CrowdRequest(request, person, await _form(request)))
+            return await handler(CrowdRequest(request, person, await _form(request, most)))
 
         return self._answered(answer)
 
-    def open_page(self, handler: OpenHandler) -> Endpoint:
+    def open_page(self, handler: OpenHandler, *, most: int = FORM_BYTES) -> Endpoint:
         """A page for anybody."""
 
         async def answer(request: Request) -> Response:
-            return await handler(request, await _form(request))
+            return await handler(request, await _form(request, most))
 
         return self._answered(answer)
 
@@ -178,7 +185,7 @@ class Auth:
     async def admin(self, password: str, request: Request) -> Person | None:
         """The admin, if that is the password; who guesses has few tries a minute."""
         now = self._clock()
-        client = "" if request.client is None else request.client.host
+        client = client_of(request.scope)
         mistakes = self._trusted.get(client)
         if mistakes is not None and _recent(mistakes, now) < _MISTAKES:
             # Others' guesses keep nobody out who knows it.
@@ -186,7 +193,8 @@ class Auth:
             if known is not None:
                 return known
             mistakes.append(now)
-        if _recent(self._wrong, now) >= _WRONG:
+        own = _remembered(self._strangers, client)
+        if _recent(own, now) >= _WRONG or _recent(self._wrong, now) >= _WRONG_IN_ALL:
             raise HttpError(
                 429,
                 "too_many_guesses",
@@ -195,12 +203,12 @@ class Auth:
             )
         # Counted before it is known, so that guesses at the same time are no way around.
         self._wrong.append(now)
+        own.append(now)
         person = await asyncio.to_thread(self.accounts.admin, password)
         if person is not None:
             self._wrong.remove(now)
-            self._trusted.setdefault(client, deque())
-            while len(self._trusted) > _ADDRESSES:
-                del self._trusted[next(iter(self._trusted))]
+            own.remove(now)
+            _remembered(self._trusted, client)
         return person
 
     async def _program(self, request: Request) -> Person:
@@ -277,6 +285,15 @@ def _form_key(key: str) -> str:
 
 def _is_same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _remembered(times: dict[str, deque[float]], client: str) -> deque[float]:
+    """The times of an address; those of the address that came longest ago are forgotten."""
+    own = times.pop(client, None)
+    times[client] = deque() if own is None else own
+    while len(times) > _ADDRESSES:
+        del times[next(iter(times))]
+    return times[client]
 
 
 def _recent(times: deque[float], now: float) -> int:

@@ -141,9 +141,9 @@ class Routes:
 
     def endpoint(self, spec: RouteSpec, handler: Callable[..., Any]) -> Endpoint:
         if spec.kind == "worker":
-            return self._auth.worker_page(handler)
+            return self._auth.worker_page(handler, most=spec.most)
         if spec.kind == "open":
-            return self._auth.open_page(handler)
+            return self._auth.open_page(handler, most=spec.most)
         roles = spec.roles or self.roles
         if spec.kind == "page":
             return self._auth.page(handler, *roles, most=spec.most)

@@ -25,7 +25,9 @@ from errands.remote.messages import encode_json
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.goals import GoalSet
 from errands.shop.navigation import SEARCH
-from errands.web.core.application import AppPart, read_body
+from errands.web.core.application import AppPart
+from errands.web.core.bodies import read_body
+from errands.web.core.clients import client_of
 from errands.web.core.http_errors import (
     HttpError,
     decode_request,
@@ -36,7 +38,7 @@ from errands.web.core.http_errors import (
 from errands.web.core.limits import ServerLimits
 from errands.web.core.metrics import metric
 from errands.web.core.openapi import Json, operation, paths
-from errands.web.env_api.endpoints import client_of, query_fields
+from errands.web.env_api.endpoints import query_fields
 from errands.web.env_api.providers import ShopSessionEnv
 from errands.web.env_api.service import as_http_error
 from errands.web.env_api.sessions import Sessions

@@ -32,7 +32,9 @@ from errands.remote.messages import (
     encode_json,
     encode_msgpack,
 )
-from errands.web.core.application import AppPart, read_body, without_slash
+from errands.web.core.application import AppPart, without_slash
+from errands.web.core.bodies import read_body
+from errands.web.core.clients import client_of
 from errands.web.core.http_errors import (
     HttpError,
     bad_request,
@@ -47,7 +49,7 @@ from errands.web.env_api.page import HEADERS, PLACE, api_page
 from errands.web.env_api.providers import ShopOptions, TurkOptions
 from errands.web.env_api.service import Answer, Service
 
-__all__ = ["client_of", "environments", "query_fields"]
+__all__ = ["environments", "query_fields"]
 
 
 class CreateResponse(msgspec.Struct, frozen=True):
@@ -349,12 +351,6 @@ def _id_of(message: str | bytes) -> int | str | None:
     except HttpError:
         return None
     return numbered.id
-
-
-def client_of(scope: Scope) -> str:
-    """Who is calling, as far as limits are concerned: the address."""
-    client = scope.get("client")
-    return client[0] if client else ""
 
 
 def environment_paths() -> Json:

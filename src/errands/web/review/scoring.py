@@ -1,6 +1,7 @@
 """Where a person scores purchases: one after the other, each kept before the next.
 
     GET  /scoring        how far one is; the table, once every purchase is scored
+    GET  /scoring/judged.csv   what was judged, once every purchase is scored; also .jsonl
     GET  /scoring/3      the third purchase of the sample
     POST /scoring/3      what the person thinks of it
 
@@ -11,7 +12,7 @@ import asyncio
 import datetime
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from starlette.requests import Request
@@ -24,11 +25,14 @@ from errands.runs.episode import RunInfo
 from errands.shop.goals import NO_CAP, Goal
 from errands.shop.product import price_label
 from errands.shop.render.images import picture_source
+from errands.shop.rewards.registry import rules_named
 from errands.shop.rewards.rules import Purchase
+from errands.verify.export import ENDINGS, judged_text
 from errands.verify.hand_scores import LONGEST_NOTE, TYPES, HandFile, HandScore
-from errands.verify.page import verification_body
+from errands.verify.judges import half_width, judge_agreement, needed_for_share
+from errands.verify.page import judges_section, verification_body
 from errands.verify.trajectories import Trajectory
-from errands.verify.verification import Material, verify
+from errands.verify.verification import FIRST, Material, verify
 from errands.web.core import elements as ui
 from errands.web.core.application import AppPart, Route
 from errands.web.core.forms import Form, read_form
@@ -39,6 +43,7 @@ from errands.web.crowd.routes import operation, paths
 __all__ = ["ScoringSite"]
 
 HOME: Final = "/scoring"
+_USUAL_INTERVAL: Final = 0.05
 _MOST_VALUES: Final = 300
 """Offered values of one option that are listed."""
 _KINDS: Final = {
@@ -72,8 +77,16 @@ class ScoringSite:
     """A sample of purchases, and the file of what people said about them."""
 
     def __init__(
-        self, material: Material, chosen: Sequence[Trajectory], file: HandFile, rules: str
+        self,
+        material: Material,
+        chosen: Sequence[Trajectory],
+        file: HandFile,
+        rules: str,
+        judge: str = "",
+        interval: float | None = None,
     ) -> None:
+        self._judge = judge
+        self._interval = interval
         self._material = material
         self._chosen = list(chosen)
         self._file = file
@@ -98,6 +111,7 @@ class ScoringSite:
                 Route("/", front, methods=["GET"]),
                 *ASSETS.routes(),
                 Route(HOME, _explained(self.overview), methods=["GET"]),
+                Route(f"{HOME}/judged{{ending}}", _explained(self.export), methods=["GET"]),
                 Route(one, _explained(self.look), methods=["GET"]),
                 Route(one, _explained(self.save), methods=["POST"]),
             ],
@@ -113,8 +127,39 @@ class ScoringSite:
         table = EMPTY
         if len(scored) == len(self._chosen):
             table = await asyncio.to_thread(self._table)
-        body = overview_body(self._chosen, scored, self._material.info, table)
+        body = overview_body(
+            self._chosen, scored, self._material.info, table, self._judge, self._blind_count()
+        )
         return _page("Scores by hand", body)
+
+    async def export(self, request: Request) -> Response:
+        """What was judged, once nothing of the machine's can be given away."""
+        ending: str = request.path_params["ending"]
+        if ending not in ENDINGS:
+            raise not_found(f"What was judged is there as {' and '.join(ENDINGS)}.")
+        if len(self.scored) < len(self._chosen):
+            raise HttpError(
+                409, "unfinished", "What was judged can be had once every purchase is scored."
+            )
+        text = await asyncio.to_thread(self._exported, ending)
+        kind = "text/csv" if ending == ".csv" else "application/x-ndjson"
+        name = f'attachment; filename="judged{ending}"'
+        return Response(
+            text, media_type=f"{kind}; charset=utf-8", headers={"Content-Disposition": name}
+        )
+
+    def _exported(self, ending: str) -> str:
+        scorers = {name: rules_named(name) for name in (FIRST, self._rules)}
+        judged = {self._judge: self._file.scores}
+        return judged_text(ending, self._material.info.id, self._chosen, judged, scorers)
+
+    def _blind_count(self) -> str:
+        """How many judgements the interval costs in the worst case: it says nothing of these."""
+        if self._interval is None:
+            return ""
+        total = needed_for_share(0.5, half_width(self._interval))
+        points = f"{100 * self._interval:g}"
+        return f"{total:,} judgements give ±{points} points whatever comes of them."
 
     async def look(self, request: Request) -> Response:
         place, one = self._one(request)
@@ -161,11 +206,24 @@ class ScoringSite:
         body = scoring_body(place, total, done, one, draft, self._check, wrong)
         return _page(f"Purchase {place} of {total}", body, status)
 
+    def _others(self, sampled: Mapping[int, HandScore]) -> Iterator[Markup]:
+        """How this judge agrees with those who scored some of the sample in the same file."""
+        trajectories = {one.number: one for one in self._chosen}
+        for name, scores in self._file.others().items():
+            shared = {number: score for number, score in scores.items() if number in sampled}
+            if shared:
+                judges = {self._judge: sampled, name: shared}
+                yield judges_section(judge_agreement(self._judge, name, judges, trajectories))
+
     def _table(self) -> Markup:
         """What came of it, made once for each new score."""
         if self._verified is None or self._verified[0] != self._saved:
             sampled = {one.number: self._file.scores[one.number] for one in self._chosen}
-            made = verification_body(verify(self._material, self._rules, sampled))
+            interval = self._interval or _USUAL_INTERVAL
+            made = verification_body(
+                verify(self._material, self._rules, {self._judge: sampled}, interval=interval)
+            )
+            made = ui.fragment(made, *self._others(sampled))
             self._verified = (self._saved, made)
         return self._verified[1]
 
@@ -217,6 +275,10 @@ def _paths() -> dict[str, object]:
     return paths(
         {
             HOME: {"get": operation("Purchases to score", media="text/html")},
+            f"{HOME}/judged.csv": {"get": operation("What was judged", media="text/csv")},
+            f"{HOME}/judged.jsonl": {
+                "get": operation("What was judged", media="application/x-ndjson")
+            },
             f"{HOME}/{{number}}": {
                 "get": operation("One purchase", media="text/html"),
                 "post": operation("Score it", form=form, status="303"),
@@ -226,7 +288,12 @@ def _paths() -> dict[str, object]:
 
 
 def overview_body(
-    chosen: Sequence[Trajectory], scored: Collection[int], info: RunInfo, verified: Markup
+    chosen: Sequence[Trajectory],
+    scored: Collection[int],
+    info: RunInfo,
+    verified: Markup,
+    judge: str = "",
+    needed: str = "",
 ) -> Markup:
     """How far one is; `verified` is the table, once all are scored."""
     total = len(chosen)
@@ -256,11 +323,23 @@ def overview_body(
                 " there to be chosen.</p>",
                 *(total, len(scored), info.agent, info.protocol_key),
             ),
+            ui.paragraph(f"You score as {judge}.", "note") if judge else EMPTY,
+            ui.paragraph(needed, "note") if needed and after is not None else EMPTY,
             following,
             title=f"{len(scored)} of {total} scored",
         ),
+        _exports() if after is None else EMPTY,
         verified,
         ui.section(listed, title="All", kind="texts"),
+    )
+
+
+def _exports() -> Markup:
+    links = (ui.link_button(f"Save as {ending}", f"{HOME}/judged{ending}") for ending in ENDINGS)
+    return ui.section(
+        ui.paragraph("With the purchase's facts, what the rules gave, and what you said."),
+        ui.actions(*links),
+        title="What was judged",
     )
 
 

@@ -10,6 +10,7 @@ from errands.extras import install_command
 from errands.mining.review import Review
 from errands.shop.rewards.registry import rules_named
 from errands.verify.hand_scores import HandFile
+from errands.verify.judges import half_width
 from errands.verify.verification import Material, sample
 from errands.web.core.limits import ServerLimits, listen
 
@@ -39,6 +40,8 @@ def serve_scoring(
     seed: int,
     port: int,
     on_start: Callable[[str, int, int], None],
+    judge: str = "",
+    interval: float | None = None,
 ) -> None:
     """Ask for scores until asked to stop; `on_start` is told the address, how many purchases there
     are to score, and how many are scored already."""
@@ -52,8 +55,10 @@ def serve_scoring(
     purchases = sample(material, count, seed)
     if not purchases:
         raise ErrandsError("Nothing was bought in this run, so there is nothing to score by hand.")
-    with HandFile(place, material.info.id) as file:
-        site = ScoringSite(material, purchases, file, rules)
+    if interval is not None:
+        half_width(interval)
+    with HandFile(place, material.info.id, judge) as file:
+        site = ScoringSite(material, purchases, file, rules, judge, interval)
         done = len(site.scored)
         _serve(site.part(), port, lambda address: on_start(address, len(purchases), done))
 
@@ -65,4 +70,4 @@ def _serve(part: "AppPart", port: int, on_start: Callable[[str], None]) -> None:
     with listen("127.0.0.1", port) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         start = functools.partial(on_start, address)
-        Server([part], AuthMiddleware(own=True), ServerLimits(), start).run([listening])
+        Server([part], AuthMiddleware(), ServerLimits(), start).run([listening])

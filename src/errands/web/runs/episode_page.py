@@ -15,6 +15,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser
 
 from errands.markup import EMPTY, Markup, html, join
+from errands.nesting import shallow
 from errands.reports.formatting import count
 from errands.reports.html.elements import cut
 from errands.reports.html.frames import PAGE_POLICY
@@ -248,7 +249,7 @@ def _other_episodes(run: RunEntry, neighbours: tuple[int | None, int | None]) ->
 def still_page(page: str) -> bytes:
     """The page without what acts."""
     clean = page.encode("utf-8", "replace").decode()
-    tree = LexborHTMLParser(clean)
+    tree = LexborHTMLParser(shallow(clean))
     for node in tree.css(",".join(_REMOVED)):
         node.decompose()
     for node in tree.css("*"):

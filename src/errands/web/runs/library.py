@@ -24,6 +24,7 @@ from errands.runs.answers import answer_figures
 from errands.runs.episode import RunInfo
 from errands.runs.store.places import FILE, DatabaseAddress, read_place
 from errands.runs.store.postgres_view import postgres_views
+from errands.runs.store.sqlite import check_file
 from errands.runs.store.sqlite_view import SqliteView
 from errands.runs.store.view import RunView, Totals
 
@@ -211,7 +212,9 @@ def _place(place: str) -> Path | DatabaseAddress:
         assert isinstance(database, DatabaseAddress)
         return database
     path = Path(place).absolute()
-    if not path.exists():
+    if path.is_file():
+        check_file(path)
+    elif not path.is_dir():
         raise SettingError(
             f"There is nothing at {place}; name the directory of a run, or a folder of such, with"
             " --runs."

@@ -28,6 +28,7 @@ BROWSING: Final = Goal(
 
 def goals_to_serve(catalog: Catalog, goals: str | GoalSet) -> GoalSet:
     """The goals that are asked for; of a catalogue without any, one that asks for nothing."""
-    if goals in catalog.manifest.goals and not any(catalog.manifest.goals.values()):
+    there = catalog.manifest.goals
+    if isinstance(goals, str) and goals in there and not any(there.values()):
         return ListedGoals("none", [BROWSING], lambda product: product.prices[0])
     return catalog.goals(goals)

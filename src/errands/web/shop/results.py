@@ -12,7 +12,6 @@ import base64
 import hashlib
 import hmac
 import logging
-from http.cookies import CookieError, SimpleCookie
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -23,7 +22,9 @@ from errands.crowd.store.database import StorageError
 from errands.remote.messages import encode_json
 from errands.shop.navigation import SEARCH
 from errands.shop.urls import Address, build
-from errands.web.core.application import Route, read_body
+from errands.web.core.application import Route
+from errands.web.core.auth import cookie
+from errands.web.core.bodies import read_body
 from errands.web.core.http_errors import (
     HttpError,
     decode_request,
@@ -180,13 +181,7 @@ def _shown_keys(scope: Scope) -> list[bytes]:
     for name, value in scope["headers"]:
         if name == b"authorization" and value[:7].lower() == b"bearer ":
             shown.append(value[7:].strip())
-        elif name == b"cookie":
-            try:
-                morsel = SimpleCookie(value.decode("latin-1")).get(_COOKIE)
-            except CookieError:
-                continue
-            if morsel is not None:
-                shown.append(morsel.value.encode())
+    shown.append(cookie(scope, _COOKIE).encode())
     return shown
 
 

@@ -29,7 +29,8 @@ from errands.shop.page_addresses import PageNotFound, page_at
 from errands.shop.render.html import html
 from errands.shop.rewards.rules import Purchase
 from errands.shop.urls import MAX_PATH, Address, build, parse
-from errands.web.core.application import AppPart, read_body
+from errands.web.core.application import AppPart
+from errands.web.core.bodies import read_body
 from errands.web.core.http_errors import HttpError, bad_request, internal, not_found, too_large
 from errands.web.core.metrics import Histogram, metric
 from errands.web.core.openapi import Json, operation, paths

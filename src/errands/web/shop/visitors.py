@@ -4,6 +4,7 @@ A visitor is what the log says of a session, kept at hand for the next page. Tho
 been seen for longest are forgotten when there are too many; the log remembers them.
 """
 
+import math
 import re
 import secrets
 import time
@@ -28,6 +29,7 @@ from errands.shop.page_addresses import PageNotFound, action_between, page_at, p
 from errands.shop.rewards.rules import Reward
 from errands.shop.urls import Address, build, parse
 from errands.web.core.http_errors import HttpError, not_found
+from errands.web.core.limits import ServerLimits
 
 __all__ = ["Visitor", "Visitors"]
 
@@ -37,6 +39,8 @@ _MOST_PLACES: Final = 256
 """Pages of a visitor whose steps are remembered; an action is done on one of the last ones."""
 _MOST_VISITED: Final = 512
 """Opened products that are marked at most."""
+_LOOK_SECONDS: Final = 5.0
+"""Between two looks for sessions that may be forgotten, while there are too many."""
 _MOST_DRAWS: Final = 20
 """Goals that are sampled for a visitor at most, until no worker has one of the same product."""
 
@@ -90,20 +94,20 @@ class Visitors:
         log: StepLog,
         *,
         seed: int,
-        most: int,
-        unfinished: int = 100_000,
+        limits: ServerLimits,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._context = context
         self._log = log
         self.seed = seed
-        self._most = most
+        self._limits = limits
         self._clock = clock
         self._cache: OrderedDict[str, Visitor] = OrderedDict()
         self.begun = 0
-        self._most_unfinished = unfinished
         self._unfinished = log.unfinished()
         """Sessions of visitors (not of workers) that have not ended."""
+        self._looked_at = -math.inf
+        """When it was last looked for sessions that may be forgotten."""
 
     def secret(self) -> str:
         """What the keys to sessions' results are made with."""
@@ -155,7 +159,7 @@ class Visitors:
 
     def _keep(self, visitor: Visitor) -> Visitor:
         self._cache[visitor.name] = visitor
-        while len(self._cache) > self._most:
+        while len(self._cache) > self._limits.sessions:
             self._cache.popitem(last=False)
         return visitor
 
@@ -241,7 +245,9 @@ class Visitors:
 
     def _create(self, name: str, goal: int | None = None) -> Visitor:
         fixed = self.check(name)
-        if self._unfinished >= self._most_unfinished:
+        if self._unfinished >= self._limits.visitors:
+            self._forget_idle()
+        if self._unfinished >= self._limits.visitors:
             # Whoever makes up names would fill the disk.
             raise HttpError(503, "busy", "Too many sessions are unfinished; no new one can begin.")
         number = self._log.next_number()
@@ -263,6 +269,16 @@ class Visitors:
         visitor = self._begin(number, name, goal)
         self._unfinished += 1
         return visitor
+
+    def _forget_idle(self) -> None:
+        """Forget those who came long ago and took no step: anybody can make up names."""
+        now = self._clock()
+        if now - self._looked_at < _LOOK_SECONDS:
+            return
+        self._looked_at = now
+        for name in self._log.forget_idle(now - self._limits.idle_seconds):
+            self._cache.pop(name, None)
+            self._unfinished -= 1
 
     def _begin(
         self, number: int, name: str, goal: int, also: Callable[[Run], None] | None = None

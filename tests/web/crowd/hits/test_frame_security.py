@@ -1,6 +1,7 @@
 """A hostile task in its frame tries to reach the parent, the cookies, the site and the network."""
 
 import contextlib
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from crowd_served import close_all, put_up, results
-from crowd_site import invited
+from crowd_site import call, invited
 from shop_served import PASSWORD, Shop, shop_served
 
 from errands.browser import chromium
@@ -351,3 +352,31 @@ def test_an_uploaded_script_does_not_run_in_the_office(browser: Any, shop: Shop)
         assert "owned" not in page.title() or page.title().startswith("<script>"), path
         assert page.locator("img").count() == 0, path
     page.context.close()
+
+
+@pytest.mark.parametrize("says_so", [True, False], ids=["told", "not told"])
+def test_a_task_opened_by_itself_goes_nowhere(
+    browser: Any, shop: Shop, evil: Evil, says_so: bool
+) -> None:
+    """Also where the browser does not tell what it opens, as over plain HTTP from elsewhere."""
+    template = (
+        f"<p>${{word}}</p><input name=a><script>location = '{evil.url}/script'</script>"
+        f"<meta http-equiv='refresh' content='0;url={evil.url}/refresh'>"
+    )
+    project = put_up(shop, template)
+    token = invited(shop, "Victim")
+    taken = call(shop, "POST", f"/v1/work/tasks/{project}/accept", token=token)
+    address = json.loads(taken.body)["frame"]
+    page = browser.new_page()
+    if not says_so:
+        plain = shop.ask(address)
+        assert plain.status == 200
+        page.route(
+            "**/frame/**",
+            lambda route: route.fulfill(status=200, headers=plain.headers, body=plain.body),
+        )
+    page.goto(f"{shop.url}{address}", wait_until="commit")
+    page.wait_for_timeout(600)
+    assert evil.seen == []
+    assert page.url.startswith(f"{shop.url}/frame/")
+    page.close()

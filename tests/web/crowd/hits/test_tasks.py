@@ -1,10 +1,13 @@
 """Crowd work by pages without scripts and by JSON: requesters, workers, and what both may not."""
 
 import csv
+import importlib
 import io
 import json
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from typing import Any
 
@@ -550,7 +553,8 @@ def test_the_frames_policy(shop: Shop) -> None:
         assert part in policy
     assert said["referrer-policy"] == "no-referrer"
     strange = shop.ask(taken["frame"], headers={"Host": "x; script-src *"})
-    assert "script-src *" not in strange.headers["content-security-policy"]
+    assert strange.status == 421
+    assert "content-security-policy" not in strange.headers
 
 
 def test_a_worker_who_is_kept_out_submits_nothing(shop: Shop) -> None:
@@ -562,3 +566,78 @@ def test_a_worker_who_is_kept_out_submits_nothing(shop: Shop) -> None:
     api(shop, "PATCH", f"/v1/office/people/{mal['id']}", {"is_active": False})
     assert shop.ask(taken["frame"], {"text": "x"}).status == 404
     assert results(shop, project) == []
+
+
+def _in_the_meantime(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, slow: str, address: str, form: Any = None
+) -> list[str]:
+    """In which order things end, while somebody's `slow` work waits for another's answer."""
+    begun, answered, order = threading.Event(), threading.Event(), list[str]()
+    module, _, name = slow.rpartition(".")
+    real = getattr(importlib.import_module(module), name)
+
+    def held(*arguments: Any, **settings: Any) -> Any:
+        begun.set()
+        answered.wait(10)  # So long only where all have to wait for it.
+        order.append("the slow one")
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(slow, held)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(shop.ask, address, form)
+        assert begun.wait(10)
+        assert shop.ask("/frame/files/web/code.jquery.com/jquery-3.2.1.min.js").status == 200
+        order.append("the other")
+        answered.set()
+        assert waiting.result().status == 200
+    return order
+
+
+def test_nobody_waits_for_a_page_or_for_answers_to_be_read(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = put_up(shop)
+    worker = invited(shop, "Pat")
+    taken = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
+    page = "errands.web.crowd.hits.task_frame.task_page"
+    assert _in_the_meantime(shop, monkeypatch, page, taken["frame"])[0] == "the other"
+    check, sent = "errands.crowd.hits.assignments.is_blank", {"text": "x"}
+    assert _in_the_meantime(shop, monkeypatch, check, taken["frame"], sent)[0] == "the other"
+
+
+@pytest.mark.parametrize("charset", ["punycode", '"IDNA"', "utf-8; charset=punycode"])
+def test_forms_in_slow_encodings_are_refused(shop: Shop, charset: str) -> None:
+    project = put_up(shop)
+    taken = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=invited(shop, "Pun"))
+    sent = b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\nabc\r\n--x--\r\n'
+    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
+    refused = shop.ask(taken["frame"], sent, headers=kind)
+    assert refused.status == 400
+    assert "send it in UTF-8" in refused.text
+    assert results(shop, project) == []
+
+
+def test_a_task_is_shown_in_its_page_only(shop: Shop) -> None:
+    project = put_up(shop)
+    worker = invited(shop, "Alone")
+    taken = api(shop, "POST", f"/v1/work/tasks/{project}/accept", token=worker)
+    for place, status in (("iframe", 200), ("document", 403), ("object", 403), ("empty", 403)):
+        answer = shop.ask(taken["frame"], headers={"Sec-Fetch-Dest": place})
+        assert answer.status == status
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert ("allow-scripts" in answer.headers["content-security-policy"]) is (status == 200)
+
+
+def test_old_libraries_are_for_frames_only(shop: Shop) -> None:
+    path = "/frame/files/web/code.jquery.com/jquery-3.2.1.min.js"
+    allowed: list[dict[str, str]] = [{}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}]
+    for headers in allowed:
+        assert shop.ask(path, headers=headers).status == 200
+    for headers in (
+        {"Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {"Referer": f"{shop.url}/office"},
+        {"Origin": shop.url},
+    ):
+        assert shop.ask(path, headers=headers).status == 404

@@ -10,12 +10,12 @@ import hashlib
 import re
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from errands.errors import SettingError
+from errands.home import expanded
 from errands.plugins import nearest
 
 __all__ = ["PLACEHOLDERS", "Prompt", "load", "names", "source"]
@@ -102,7 +102,7 @@ def load(name: str, kind: str, path: str | None = None) -> Prompt:
     if path is None:
         return _parse(source(name), kind, f"The prompt {name!r}")
     try:
-        text = Path(path).expanduser().read_text("utf-8")
+        text = expanded(path).read_text("utf-8")
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or failure
         raise SettingError(

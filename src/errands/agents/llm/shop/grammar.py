@@ -25,7 +25,9 @@ SHOP_TOOLS: Final = (
     ),
 )
 """What models are offered, here and by every integration."""
-_LABEL: Final = re.compile(r"\s*[*_>#\-\s]{0,8}action\s*\d{0,3}[*_]{0,2}\s*:[*_\s]{0,4}", re.I)
+_LABEL: Final = re.compile(
+    r"\s*+[*_>#\-\s]{0,8}+action\s*+\d{0,3}+[*_]{0,2}+\s*+:[*_\s]{0,4}+", re.I
+)
 _ACTION: Final = re.compile(r"(search|click|think)\s?\[(.*)\]", re.I)
 _OPEN_THOUGHT: Final = re.compile(r"think\s?\[(.*)", re.I)
 _BRACKETS: Final = re.compile(r"[\[\]]")
@@ -75,9 +77,9 @@ def _written(text: str, cut: bool) -> ShopAction:
     lines = lines[:end]
     if not lines:
         raise NoAction("the answer is empty.")
-    labelled = [line for line in lines if _LABEL.match(line)]
+    labelled = [line[label.end() :] for line in lines if (label := _LABEL.match(line))]
     if labelled:
-        found = _line(_LABEL.sub("", labelled[-1], count=1))
+        found = _line(labelled[-1])
     else:
         found = _line(lines[-1])
         if found is None:

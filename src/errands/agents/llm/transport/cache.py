@@ -8,7 +8,6 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from errands.agents.agent import ModelError
 from errands.agents.llm.transport.messages import ChatAnswer
 from errands.errors import SettingError
+from errands.home import expanded
 
 __all__ = ["Cache", "fingerprint"]
 
@@ -32,7 +32,7 @@ class Cache:
     """A file of answers."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path).expanduser()
+        self._path = expanded(path)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(
@@ -59,7 +59,7 @@ class Cache:
         try:
             row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
             return None if row is None else msgspec.json.decode(row[0], type=ChatAnswer)
-        except (sqlite3.Error, msgspec.DecodeError) as failure:
+        except (sqlite3.Error, msgspec.DecodeError, RecursionError) as failure:
             raise ModelError(f"The cache {self._path} cannot be read: {failure}.") from None
 
     def keep(self, key: str, answer: ChatAnswer) -> ChatAnswer:

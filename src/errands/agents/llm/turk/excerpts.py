@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.nesting import shallow
 from errands.turk.pages.field import MARK, excerpt
 
 __all__ = ["Fitted", "field_names", "fit", "fit_all", "original_window", "window"]
@@ -22,9 +23,9 @@ _UNASKED: Final = frozenset({"hidden", "submit", "button", "image", "reset", "fi
 _TOP_SHARE: Final = 0.3
 _BEFORE: Final = 5
 _AFTER: Final = 9
-_FRAGMENT: Final = re.compile(r"[^>]*>|[^>]+\Z")
+_FRAGMENT: Final = re.compile(r"[^>]+>?|>")
 _MARKED: Final = re.compile(rf'\s{MARK}(?:="")?')
-_SPACES: Final = re.compile(r"[ \t]*\n\s*|[ \t]{2,}")
+_SPACES: Final = re.compile(r"(?<![ \t])[ \t]*\n\s*|[ \t]{2,}")
 
 
 class Fitted(NamedTuple):
@@ -45,7 +46,7 @@ def _first(tree: LexborHTMLParser, name: str) -> LexborNode | None:
 def field_names(html: str) -> list[str]:
     """Names of a page's fields, in order, for an agent that is not given them."""
     names: dict[str, None] = {}
-    for node in LexborHTMLParser(html).css("input[name], select[name], textarea[name]"):
+    for node in LexborHTMLParser(shallow(html)).css("input[name], select[name], textarea[name]"):
         name = node.attributes.get("name")
         if name and (node.attributes.get("type") or "").lower() not in _UNASKED:
             names[name] = None
@@ -54,7 +55,7 @@ def field_names(html: str) -> list[str]:
 
 def window(html: str, name: str) -> str:
     """The few lines around a field: five before and nine after; empty where there is none."""
-    node = _first(LexborHTMLParser(html), name)
+    node = _first(LexborHTMLParser(shallow(html)), name)
     if node is None:
         return ""
     outer = _grandparent(node)
@@ -69,7 +70,7 @@ def original_window(html: str, name: str) -> str:
     element. White space or text before the element, or anything inside of it, and there is none:
     then it took the first nine fragments, whatever they show.
     """
-    node = _first(LexborHTMLParser(html), name)
+    node = _first(LexborHTMLParser(shallow(html)), name)
     if node is None:
         return ""
     own = node.html or ""
@@ -91,7 +92,7 @@ def fit(html: str, room: int, name: str | None = None) -> Fitted:
     """A page in at most so many characters; around the field of this name, where there is one."""
     if len(html) <= room:
         return Fitted(html)
-    tree = LexborHTMLParser(html)
+    tree = LexborHTMLParser(shallow(html))
     node = _first(tree, name) if name is not None else None
     if node is not None:
         node.attrs[MARK] = ""

@@ -3,6 +3,13 @@
 // Storage and cookies, which a sandboxed page may not have, are there but forget everything.
 (() => {
   "use strict";
+  // The page around a frame keeps it from leaving. Where there is none (and the browser did not
+  // tell the server so), there is no task either.
+  if (window.parent === window) {
+    window.stop();
+    document.replaceChildren();
+    return;
+  }
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel",
                       "RTCIceTransport", "WebTransport"]) {
     delete window[name];

@@ -14,7 +14,8 @@ from errands.crowd.hits.project_workers import JoinLink, ProjectWorkers
 from errands.crowd.hits.projects import Projects
 from errands.markup import EMPTY
 from errands.web.core import elements as ui
-from errands.web.core.forms import Form
+from errands.web.core.auth import cookie
+from errands.web.core.forms import SMALL_FORM, Form
 from errands.web.core.http_errors import existing
 from errands.web.crowd.auth import redirect
 from errands.web.crowd.document import document, html_response
@@ -80,7 +81,7 @@ class JoinRoutes(Routes):
         )
         return html_response(document(project.name, body))
 
-    @open_page("POST", _LINK, "Join", form=["participant"], status=303)
+    @open_page("POST", _LINK, "Join", form=["participant"], status=303, most=SMALL_FORM)
     async def join(self, request: Request, form: Form) -> Response:
         link = self._link(request)
         token = self._known(request, link)
@@ -104,7 +105,7 @@ class JoinRoutes(Routes):
 
     def _known(self, request: Request, link: JoinLink) -> str:
         """The token of the account that this browser has joined with, if it is there."""
-        token = request.cookies.get(_COOKIE, "")
+        token = cookie(request.scope, _COOKIE)
         person = self._accounts.by_token(token) if token else None
         is_theirs = person is not None and self._workers.has_joined(link.project, person.id)
         return token if is_theirs else ""

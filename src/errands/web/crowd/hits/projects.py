@@ -490,8 +490,8 @@ class ProjectRoutes(Routes):
     def _agreement(self, project: Project) -> list[FieldAgreement]:
         """The agreement in each field that several workers have answered."""
         template = self._projects.template(project.id)
-        done = [one for one in self._work.done(project.id) if one.verdict != "rejected"]
-        return agreements(done, answer_names(template, done), field_kinds(template))
+        names = answer_names(template, (given for _, given in self._work.answers(project.id)))
+        return agreements(self._work.answers(project.id), names, field_kinds(template))
 
     def _results_csv(self, project: Project, chosen: ResultFilter) -> bytes:
         template, items = self._projects.template(project.id), self._projects.items(project.id)

@@ -6,6 +6,7 @@ The browser is told to treat the page as nobody's (`sandbox`): no cookies, no st
 no address but the frame's own, and no network.
 """
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -22,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from errands.browser.libraries import SCRIPT, library
-from errands.browser.network_policy import inside
+from errands.browser.network_policy import page_file
 from errands.crowd.errors import Conflict
 from errands.crowd.hits.assignments import Assignment, Assignments, Draft
 from errands.crowd.hits.projects import Project, Projects
@@ -180,7 +181,11 @@ class FrameRoutes(Routes):
 
     @open_page("GET", "/frame/files/web/{path:path}")
     async def library(self, request: Request, form: Form) -> Response:
-        """A well-known library, by the address that it has elsewhere."""
+        """A well-known library, by the address that it has elsewhere. Old ones have faults that
+        everybody knows, so they are for tasks in their frames, which have nothing to lose, and not
+        for pages of this site."""
+        if not _is_from_frame(request):
+            raise not_found(_NOTHING)
         address = f"https://{request.path_params['path']}"
         headers = {**_FILE_HEADERS, "Cache-Control": "max-age=86400"}
         if EXTERNAL_SCRIPT.fullmatch(address):
@@ -191,6 +196,8 @@ class FrameRoutes(Routes):
 
     @open_page("GET", _FRAME, "A task's page in its frame")
     async def page(self, request: Request, form: Form) -> Response:
+        if request.headers.get("sec-fetch-dest", "iframe") != "iframe":
+            raise HttpError(403, "frame_only", "A task is shown in its page; open it from there.")
         shown = self._shown(request.path_params["key"])
         here = origin(request)
         assignment = shown.assignment
@@ -202,7 +209,8 @@ class FrameRoutes(Routes):
         key = request.path_params["key"]
         is_preview = assignment is None
         template = self._projects.template(shown.project.id)
-        content = task_page(
+        content = await asyncio.to_thread(
+            task_page,
             template,
             item.inputs,
             action=f"/frame/{key}/",
@@ -219,7 +227,7 @@ class FrameRoutes(Routes):
 
     @open_page("POST", _FRAME, "Submit its answers", form=["NAME"], media="text/html")
     async def submit(self, request: Request, form: Form) -> Response:
-        return self._submitted(request, self._shown(request.path_params["key"]), form)
+        return await self._submitted(request, self._shown(request.path_params["key"]), form)
 
     @open_page(
         *("POST", "/mturk/externalSubmit", "Submit answers as to Mechanical Turk"),
@@ -236,16 +244,18 @@ class FrameRoutes(Routes):
         for key in given:
             assignment = self._assignments.by_key(key) if key else None
             if assignment is not None:
-                return self._submitted(request, self._shown(key), form)
+                return await self._submitted(request, self._shown(key), form)
         raise not_found(_NOTHING)
 
-    def _submitted(self, request: Request, shown: _Shown, form: Form) -> Response:
+    async def _submitted(self, request: Request, shown: _Shown, form: Form) -> Response:
         if shown.assignment is None:
             raise _preview()
         answers = answers_of(form.fields)
         allow_empty = bool(form.text(ALLOW_EMPTY))
         try:
-            self._assignments.submit(shown.assignment.key, answers, allow_empty=allow_empty)
+            await asyncio.to_thread(
+                self._assignments.submit, shown.assignment.key, answers, allow_empty=allow_empty
+            )
         except Conflict as refused:
             if refused.code != "empty":
                 raise
@@ -263,9 +273,8 @@ class FrameRoutes(Routes):
             folder = tasks.folder(shown.project.task)
         except TaskError:
             raise not_found(_NOTHING) from None
-        # The answers of others lie there, too.
-        path = inside(folder, request.path_params["path"]) if isinstance(folder, Path) else None
-        if path is None or path.suffix.lower() in (".csv", ".json", ".jsonl"):
+        path = page_file(folder, request.path_params["path"]) if isinstance(folder, Path) else None
+        if path is None:
             raise not_found(_NOTHING)
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         headers = {**_FILE_HEADERS, "Cache-Control": "no-store"}
@@ -283,6 +292,16 @@ class FrameRoutes(Routes):
 
     def _project(self, number: int) -> Project:
         return existing(self._projects.project(number), _NOTHING)
+
+
+def _is_from_frame(request: Request) -> bool:
+    """Whether it may be a sandboxed frame that asks: it is on no site, and names no page."""
+    headers = request.headers
+    return (
+        headers.get("sec-fetch-site", "cross-site") == "cross-site"
+        and headers.get("origin", "null") == "null"
+        and "referer" not in headers
+    )
 
 
 @cache

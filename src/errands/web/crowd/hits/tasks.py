@@ -4,6 +4,7 @@ The same by JSON, so that a program can be a worker: it reads an instance's inpu
 sends answers by name.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Final
 
@@ -324,7 +325,9 @@ class TaskRoutes(Routes):
             if name and name not in NO_ANSWERS
         }
         key = self._own(request).key
-        done = self._work.submit(key, answers, allow_empty=sent.allow_empty)
+        done = await asyncio.to_thread(
+            self._work.submit, key, answers, allow_empty=sent.allow_empty
+        )
         return self._record(request, done)
 
     @api("POST", f"{_API_ASSIGNMENT}/return", "Return an instance")

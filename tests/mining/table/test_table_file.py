@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from errands.errors import DataError
-from errands.mining.column_map import ColumnMap
-from errands.mining.table_file import BadRow, TableFile
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.table_file import BadRow, TableFile
 
 
 def _rows(path: Path, given: ColumnMap | None = None) -> list[Any]:
@@ -41,6 +41,35 @@ def test_every_kind_gives_the_same_row(tmp_path: Path, name: str, data: str | by
     path = _write(tmp_path / name, data)
     assert TableFile(path).header == ("title", "price")
     assert _rows(path) == [{"title": "Mug", "price": "5"}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"products": [{"title": "Mug"}, {"title": "Jug"}], "total": 2},
+        {"status": "ok", "errors": [], "hits": [{"title": "Mug"}, {"title": "Jug"}]},
+        {"data": {"x": 1}, "products": {"edges": [{"node": {"title": t}} for t in ("Mug", "Jug")]}},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_list_inside_an_object(tmp_path: Path, data: Any, indent: int | None) -> None:
+    path = _write(tmp_path / "a.json", json.dumps(data, indent=indent))
+    assert _rows(path) == [{"title": "Mug"}, {"title": "Jug"}]
+
+
+def test_an_object_that_tells_of_itself_is_a_product(tmp_path: Path) -> None:
+    mug = {"title": "Mug", "brand": "Zor", "images": [{"src": "a"}, {"src": "b"}]}
+    for indent in (None, 1):
+        path = _write(tmp_path / "a.json", json.dumps(mug, indent=indent))
+        assert _rows(path) == [mug]
+    assert TableFile(path).header == ("title", "brand", "images", "images[].src")
+
+
+def test_a_long_line_of_products(tmp_path: Path) -> None:
+    many = {"products": [{"title": f"Mug {n}", "text": "x" * 100} for n in range(1_000)]}
+    assert len(_rows(_write(tmp_path / "a.json", json.dumps(many)))) == 1_000
+    line = json.dumps({"title": "Mug", "text": "x" * 100_000})
+    assert len(_rows(_write(tmp_path / "b.json", f"{line}\n{line}\n"))) == 2
 
 
 def test_cells_may_hold_breaks_and_delimiters(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from errands.mining.column_map import ColumnMap
-from errands.mining.separators import doubtful_sign, found_separators
-from errands.mining.table_file import BadRow
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.separators import doubtful_sign, found_separators
+from errands.mining.table.table_file import BadRow
 
 
 def found(*cells: object, **split: str) -> str | None:

@@ -1,4 +1,6 @@
-"""Rows of products out of a file: CSV, TSV, JSON Lines, or one JSON array; one row at a time.
+"""Rows of products out of a file: CSV, TSV, JSON Lines, JSON, or an XML feed; one row at a time.
+
+JSON is an array of products, or an object with one inside (`{"products": [...]}`).
 
 A row that is damaged is a `BadRow` with a reason that can be counted; only a file of which nothing
 can be made is an error.
@@ -7,21 +9,24 @@ can be made is an error.
 import codecs
 import csv
 import io
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
 from errands.errors import DataError
-from errands.mining.column_map import ColumnMap
-from errands.shop.build.json_stream import decode_json, stream_array
+from errands.mining.table.cells import Row, paths, unwrapped
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.feed import feed_rows
+from errands.shop.build.json_stream import decode_json, stream_array, stream_object
 
 __all__ = ["BadRow", "Row", "TableFile"]
 
-Row = Mapping[str, Any]
 FIELD_LIMIT: Final = 1 << 24
 """Characters of a cell; a longer one is a quote that was never closed."""
 SEEN_FOR_HEADER: Final = 100
-"""Rows of a JSON file whose names are taken for columns."""
+"""Rows of a JSON or XML file whose names are taken for columns."""
+_FORMATS: Final = "CSV, TSV, JSON Lines, JSON, or an XML feed"
 _LONGEST_LINE: Final = 1 << 26
 _DELIMITERS: Final = ",;\t|"
 _MARKS: Final = (
@@ -29,6 +34,8 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LIST_FIRST: Final = re.compile(rb'\{\s*"[^"]{0,100}"\s*:\s*\[\s*\{')
+"""The beginning of an object that begins with a list of objects."""
 _NOT_TEXT: Final = "text is not {encoding}: say which it is in the map, [reading] encoding"
 
 
@@ -55,11 +62,10 @@ class TableFile:
                 beginning = file.read(1 << 16)
         except OSError as failure:
             raise DataError(
-                f"{path} cannot be read ({failure.strerror}); expected products as CSV, TSV, JSON"
-                " Lines or JSON."
+                f"{path} cannot be read ({failure.strerror}); expected products as {_FORMATS}."
             ) from None
         if not beginning.strip():
-            raise DataError(f"{path} is empty; expected products as CSV, TSV, JSON Lines or JSON.")
+            raise DataError(f"{path} is empty; expected products as {_FORMATS}.")
         self._encoding = next(
             (name for mark, name in _MARKS if beginning.startswith(mark)), self._map.encoding
         )
@@ -70,10 +76,15 @@ class TableFile:
         """Every row, or why it is none."""
         if self.kind == "csv":
             yield from self._csv()
-        elif self.kind == "jsonl":
-            yield from self._lines()
         else:
-            yield from self._array()
+            yield from self._objects()
+
+    def _objects(self) -> Generator[Row | BadRow, None, None]:
+        """The rows of a file that is no table, without the wrappings of GraphQL."""
+        readers = {"jsonl": self._lines, "json": self._array, "object": self._member}
+        for row in readers.get(self.kind, self._feed)():
+            inner = row if isinstance(row, BadRow) else unwrapped(row)
+            yield inner if isinstance(inner, BadRow | dict) else row
 
     def _header(self) -> tuple[str, ...]:
         if self.kind == "csv":
@@ -84,13 +95,18 @@ class TableFile:
                 # Not every encoding can keep what is not of it.
                 raise self._misread() from None
         names: dict[str, None] = {}
-        rows = self._lines() if self.kind == "jsonl" else self._array()
+        rows = self._objects()
         for _, row in zip(range(SEEN_FOR_HEADER), rows, strict=False):
             if not isinstance(row, BadRow):
-                names.update(dict.fromkeys(row))
+                names.update(dict.fromkeys(paths(row)))
         rows.close()
         if not names:
-            raise DataError(f"{self.path} holds no JSON objects; expected one for each product.")
+            raise DataError(
+                f"{self.path} holds no JSON objects; expected one for each product."
+                if self.kind != "xml"
+                else f"{self.path} holds no products; expected elements <item>, <entry> or"
+                " <product> below its first."
+            )
         return tuple(names)
 
     def _columns(self, reader: Iterator[list[str]]) -> tuple[str, ...]:
@@ -172,6 +188,27 @@ class TableFile:
         for row in stream_array(self.path, report):
             yield row if isinstance(row, dict) else BadRow("element is not a JSON object")
 
+    def _member(self) -> Generator[Row | BadRow, None, None]:
+        """The elements of the longest list of objects in an object; of none, the object itself."""
+        whole = dict(stream_object(self.path))
+        lists = [unwrapped(value) for value in whole.values()]
+        held = max(
+            (one for one in lists if isinstance(one, list) and any(map(_is_object, one))),
+            key=len,
+            default=None,
+        )
+        if held is None or sum(isinstance(value, str) for value in whole.values()) > 1:
+            # It tells of itself: one product.
+            held = [whole]
+        for row in held:
+            yield row if isinstance(row, dict) else BadRow("element is not a JSON object")
+
+    def _feed(self) -> Generator[Row | BadRow, None, None]:
+        told = self._progress
+        yield from feed_rows(
+            self.path, None if told is None else lambda done: told(done, self.bytes)
+        )
+
     def _misread(self) -> DataError:
         return DataError(
             f"The first line of {self.path} is not {self._encoding}; say which encoding it is in"
@@ -189,9 +226,12 @@ def _kind(path: Path, beginning: bytes, encoding: str) -> str:
     suffix = path.suffix.lower()
     if suffix in (".jsonl", ".ndjson"):
         return "jsonl"
-    first = beginning.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    start = beginning.removeprefix(codecs.BOM_UTF8).lstrip()
+    first = start[:1]
+    if first == b"<" or suffix == ".xml":
+        return "xml"
     if suffix == ".json" or (suffix not in (".csv", ".tsv", ".tab", ".txt") and first in b"[{"):
-        return "jsonl" if first == b"{" else "json"
+        return "json" if first != b"{" else "jsonl" if _is_line(start) else "object"
     if b"\0" in beginning and not encoding.lower().startswith(
         ("utf-16", "utf-32", "utf_16", "utf_32")
     ):
@@ -200,6 +240,21 @@ def _kind(path: Path, beginning: bytes, encoding: str) -> str:
             " spreadsheet can be saved as CSV)."
         )
     return "csv"
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_line(start: bytes) -> bool:
+    """Whether a file of objects has one on each line, and is not one object of many products."""
+    line, end, rest = start.partition(b"\n")
+    try:
+        value = decode_json(line)
+    except ValueError:
+        # A line longer than what was looked at, or an object that goes on.
+        return not end and _LIST_FIRST.match(line) is None
+    return bool(rest.strip()) or not any(isinstance(one, list | dict) for one in value.values())
 
 
 def _row(header: Sequence[str], cells: list[str], width: int, encoding: str) -> Row | BadRow:

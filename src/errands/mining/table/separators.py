@@ -11,8 +11,8 @@ from html import unescape
 from itertools import islice
 from typing import Final
 
-from errands.mining.column_map import ColumnMap
-from errands.mining.table_file import BadRow, Row
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.table_file import BadRow, Row
 
 __all__ = ["doubtful_sign", "found_separators"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from errands.errors import DataError, SettingError
-from errands.mining.column_map import ColumnMap, guessed, read_map, starter
+from errands.mining.table.column_map import ColumnMap, guessed, read_map, starter
 
 
 def _read(tmp_path: Path, text: str) -> ColumnMap:
@@ -98,6 +98,8 @@ def test_mistakes_are_one_sentence(tmp_path: Path, text: str, says: str) -> None
 def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not TOML"):
         _read(tmp_path, "[columns")
+    with pytest.raises(DataError, match="is not TOML"):
+        _read(tmp_path, "[columns]\nprice = " + "9" * 5_000)
     (tmp_path / "map.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="is not TOML"):
         read_map(tmp_path / "map.toml")
@@ -123,3 +125,52 @@ def test_a_starter_says_what_was_found(tmp_path: Path) -> None:
     assert tomllib.loads(text)["columns"] == {"title": 'na"me\\', "price": "price"}
     assert guessed(header, _read(tmp_path, text)).told() == made.told()
     assert '# Not used: "Größe"' in text
+
+
+def test_names_of_options_that_stand_in_columns(tmp_path: Path) -> None:
+    header = ["Handle", "Title", "Option1 Name", "Option1 Value", "Attribute 2 name"]
+    made = guessed([*header, "Attribute 2 value(s)", "Variant Price", "Compare At Price"])
+    assert made.options == {
+        "{Option1 Name}": "Option1 Value",
+        "{Attribute 2 name}": "Attribute 2 value(s)",
+    }
+    assert made.columns["price"] == ("Variant Price", "Compare At Price")
+    text = starter(made, header)
+    again = _read(tmp_path, text)
+    assert again.options == made.options
+    given = _read(tmp_path, '[columns]\ntitle = "a"\n[options]\n"{gone}" = "a"\n')
+    with pytest.raises(SettingError, match="gone"):
+        guessed(["a"], given)
+
+
+def test_prices_that_are_paid_come_before_those_that_were_asked() -> None:
+    made = guessed(["title", "retail_price", "discounted_price"])
+    assert made.columns["price"] == ("discounted_price", "retail_price")
+    assert guessed(["title", "regularPrice", "salePrice"]).columns["price"] == (
+        "salePrice",
+        "regularPrice",
+    )
+    # A price inside values is another one than the product's own.
+    assert guessed(["title", "price", "variants[].price"]).columns["price"] == ("price",)
+    assert guessed(["title", "variants[].price"]).columns["price"] == ("variants[].price",)
+
+
+def test_a_sample_of_rows_tells_which_columns_are_of_use() -> None:
+    header = ["title", "type", "category", "sku", "asin"]
+    rows = [{"title": "A", "type": "simple", "category": "Mugs", "sku": "1", "asin": ""}] * 3
+    made = guessed(header, sample=rows)
+    assert made.columns == {"id": ("sku",), "title": ("title",), "category": ("Mugs",)} | {
+        "category": ("category",)
+    }
+    kinds = [
+        {**row, "type": kind} for row, kind in zip(rows, ("mugs", "jugs", "pots"), strict=True)
+    ]
+    assert guessed(header, sample=kinds).columns["query"] == ("type",)
+
+
+def test_a_guessed_kind_is_no_order(tmp_path: Path) -> None:
+    header = ["title", "type"]
+    text = starter(guessed(header), header)
+    assert '# query = "type"' in text
+    assert "query" not in guessed(header, _read(tmp_path, text)).given
+    assert "query" in guessed(header, _read(tmp_path, '[columns]\nquery = "type"\n')).given

@@ -4,9 +4,11 @@
 id = "sku"
 title = "product_name"
 description = ["short_text", "long_text"]   # several are joined
+images = "media[].src"                      # values inside values, by their path
 
 [options]                                   # a choice that a buyer makes = its column
 color = "colours"
+"{Option1 Name}" = "Option1 Value"          # its name stands in a column, too
 
 [split]                                     # where one cell holds several values
 features = "|"
@@ -27,23 +29,27 @@ import codecs
 import difflib
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from errands.errors import DataError, SettingError
+from errands.mining.table.cells import Row, is_nothing, values_at
 
-__all__ = ["FIELDS", "ColumnMap", "guessed", "read_map", "starter"]
+__all__ = ["FIELDS", "ColumnMap", "guessed", "is_named", "read_map", "starter"]
 
 FIELDS: Final[Mapping[str, str]] = {
     "id": "what tells products apart; made from the title where there is none",
+    "group": "the id that the rows of one product share, if each is a variant of it",
     "title": "what the product is called",
-    "price": "a number, with a currency or without, or a range",
+    "price": "a number, with a currency or without, or a range; of several columns the first",
     "category": "the broad kind of goods; mining is done for each",
     "query": "the narrow kind, as a shopper would search for it",
     "path": "the way through the shop to it: Home > Kitchen > Mugs",
+    "tags": "words it is filed under",
+    "brand": "who makes it",
     "description": "text, HTML or plain",
     "features": "the bullet points",
     "options": "choices of a buyer, in one cell: colour: red | blue; size: S | M",
@@ -52,31 +58,67 @@ FIELDS: Final[Mapping[str, str]] = {
 """All that is known of a product, and what it is."""
 
 _KNOWN: Final[Mapping[str, str]] = {
-    "id": "asin sku id product_id item_id productid itemid uniq_id uid handle ean gtin upc code",
-    "title": "title name product_name product_title item_name product productname item",
-    "price": "price pricing selling_price sale_price final_price actual_price retail_price cost",
-    "category": "category main_category department dept section product_type",
-    "query": "query subcategory sub_category type kind product_kind class",
-    "path": "product_category category_path breadcrumb breadcrumbs google_product_category"
-    " categories taxonomy",
+    "id": "asin sku id product_id item_id productid itemid uniq_id uid pid handle object_id ean"
+    " gtin upc code barcode",
+    "group": "handle item_group_id parent parent_sku parent_asin parent_id group_id style_id",
+    "title": "title name product_name product_title item_name product productname item"
+    " product_display_name display_name",
+    "price": "sale_price selling_price discounted_price discount_price final_price current_price"
+    " offer_price special_price price_current price_sale price pricing variant_price unit_price"
+    " variants_price_amount variants_price price_range_min_variant_price_amount price_amount"
+    " price_value regular_price retail_price actual_price list_price original_price mrp msrp"
+    " compare_at_price variant_compare_at_price cost",
+    "category": "category main_category_en main_category department dept section product_type"
+    " master_category"
+    " category_name",
+    "query": "query subcategory sub_category type kind product_kind article_type class sub_class"
+    " subclass",
+    "path": "product_category_tree category_tree category_path_name category_path product_category"
+    " breadcrumb breadcrumbs google_product_category category_name categories_name categories_en"
+    " categories collections_title taxonomy google_shopping_google_product_category",
+    "tags": "tags keywords labels",
+    "brand": "brand brand_name brands vendor manufacturer maker brands_en",
     "description": "description full_description long_description product_description body_html"
-    " details body text",
+    " details body text short_description summary generic_name",
     "features": "features small_description bullets bullet_points about about_product"
-    " feature_bullets highlights key_features",
-    "options": "customization_options options variants choices",
-    "images": "images image image_url image_urls image_link picture pictures img img_link"
-    " image_src photo",
+    " feature_bullets highlights key_features product_highlight product_specifications"
+    " specifications",
+    "options": "customization_options variations variation_options options choices variants",
+    "images": "images_src images_url images_large images_hi_res images image image_url image_urls"
+    " image_link image_links picture pictures img img_link img_url image_src main_image"
+    " main_image_url product_image featured_image large_image photo photos thumbnail"
+    " thumbnail_image variant_image additional_image_link additional_image_links gallery",
 }
 """Names that columns commonly have, the likeliest first."""
+
+_SEVERAL: Final = ("price", "images")
+"""Fields of which all known columns are of use: of prices the first that is filled, of pictures
+those of the product and those of its variants."""
+_MORE_IMAGES: Final = frozenset(
+    "variant_image additional_image_link additional_image_links gallery".split()
+)
 
 _OPTIONS: Final[Mapping[str, str]] = {
     "color": "color colour colors colours",
     "size": "size sizes",
     "flavor": "flavor flavour flavors flavours",
     "style": "style styles",
+    "scent": "scent scents fragrance",
 }
+_OPTION_NAMES: Final = re.compile(
+    r"(option|attribute|variation|variant_option)_?(\d{1,2})_(name|type)"
+)
+"""Columns with the name of an option, whose values stand in the column beside it."""
 
 _SPLIT: Final[Mapping[str, str]] = {"features": "|", "options": "|", "images": "|", "path": ">"}
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_USELESS: Final = frozenset({""})
+_TRADE: Final = frozenset(
+    "simple variable variation grouped external virtual downloadable configurable bundle hardgood"
+    " software blacktie game music movie physical digital product normal unknown new used standard"
+    " default".split()
+) | {""}
+"""Kinds of records, not of things."""
 _DECIMALS: Final = ("auto", ".", ",")
 _MISSING_PRICE: Final = ("assume", "drop")
 
@@ -97,6 +139,14 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
     decimal: str = "auto"
     missing_price: str = "assume"
 
+    given: frozenset[str] = frozenset()
+    """Fields that a map names; the others were guessed."""
+
+    @property
+    def parts_path_by_itself(self) -> bool:
+        """Whether it says what parts a path."""
+        return self.split["path"] != _SPLIT["path"]
+
     @property
     def parts_options_by_itself(self) -> bool:
         """Whether it says what parts the values of all options."""
@@ -109,37 +159,94 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+    words = _HUMP.sub("_", name.strip().removeprefix("g:"))
+    return re.sub(r"[\W_]+", "_", words.lower()).strip("_")
 
 
-def guessed(header: Sequence[str], partial: ColumnMap | None = None) -> ColumnMap:
-    """A map for a table with these columns; what `partial` says is not guessed."""
+def guessed(
+    header: Sequence[str], partial: ColumnMap | None = None, sample: Sequence[Row] = ()
+) -> ColumnMap:
+    """A map for a table with these columns; what `partial` says is not guessed.
+
+    Of the columns with a known name those that `sample` rows show to be empty come last, and kinds
+    that are words of the trade (`simple`, `HardGood`) are none.
+    """
     base = ColumnMap(columns={}) if partial is None else partial
     by_plain: dict[str, str] = {}
     for name in header:
         by_plain.setdefault(_plain(name), name)
+    empty = {name for name in by_plain.values() if _only(sample, name, _USELESS)}
     used = {name for names in base.columns.values() for name in names} | set(base.options.values())
     columns = dict(base.columns)
     for field, names in _KNOWN.items():
-        likely = (by_plain[name] for name in names.split() if name in by_plain)
-        chosen = next((name for name in likely if name not in used), None)
-        if field not in columns and field not in base.defaults and chosen is not None:
-            columns[field] = (chosen,)
-            used.add(chosen)
+        likely = [by_plain[name] for name in names.split() if name in by_plain]
+        free = [name for name in likely if name not in used]
+        free = [name for name in free if name not in empty] or free[:1]
+        if field in ("query", "category"):
+            free = [name for name in free if not _only(sample, name, _TRADE)]
+        if field in columns or field in base.defaults or not free:
+            continue
+        columns[field] = _chosen(field, free)
+        if field != "group":
+            used.update(columns[field])
+    if columns.get("group") == columns.get("id"):
+        columns.pop("group", None)
     options = dict(base.options)
     if partial is None or not (partial.options or "options" in partial.columns):
+        for name, values in _named_options(by_plain):
+            if values in empty:
+                continue
+            options[f"{{{name}}}"] = values
+            used.update((name, values))
         for name, known in _OPTIONS.items():
             chosen = next((by_plain[one] for one in known.split() if one in by_plain), None)
             if chosen is not None and chosen not in used:
                 options[name] = chosen
-    made = msgspec.structs.replace(base, columns=columns, options=options)
+    given = frozenset(base.columns) | frozenset(base.defaults)
+    made = msgspec.structs.replace(base, columns=columns, options=options, given=given)
     _check_header(made, header)
     return made
 
 
+def _chosen(field: str, free: list[str]) -> tuple[str, ...]:
+    if field == "price":
+        # A price inside values is another one than the product's own.
+        outer = [name for name in free if "." not in name]
+        return tuple(outer or free[:1])
+    if field == "images":
+        return (free[0], *(one for one in free[1:] if _plain(one) in _MORE_IMAGES))
+    return (free[0],)
+
+
+def _named_options(by_plain: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Columns with the names of options, each with the one that has the values."""
+    for plain, name in by_plain.items():
+        match = _OPTION_NAMES.fullmatch(plain)
+        if match is not None:
+            stem = f"{match[1]}_{match[2]}" if f"{match[1]}_{match[2]}_" in plain else None
+            stem = stem or f"{match[1]}{match[2]}"
+            for last in ("value", "value_s", "values"):
+                if (values := by_plain.get(f"{stem}_{last}")) is not None:
+                    yield name, values
+                    break
+
+
+def _only(sample: Sequence[Row], name: str, words: Collection[str]) -> bool:
+    """Whether a column of the sample holds nothing but some words."""
+    cells = [cell for row in sample for cell in values_at(row, name)]
+    return bool(cells) and all(_plain_cell(cell) in words for cell in cells)
+
+
+def _plain_cell(cell: Any) -> str:
+    if is_nothing(cell):
+        return ""
+    return cell.split(",")[0].strip().lower() if isinstance(cell, str) else "filled"
+
+
 def _check_header(made: ColumnMap, header: Sequence[str]) -> None:
     options = {f"option {name}": (column,) for name, column in made.options.items()}
-    for field, names in {**made.columns, **options}.items():
+    named = {f"option {name}": (name[1:-1],) for name in made.options if is_named(name)}
+    for field, names in {**made.columns, **options, **named}.items():
         for name in names:
             if name not in header:
                 near = difflib.get_close_matches(name, header, 1)
@@ -169,7 +276,7 @@ def read_map(path: Path) -> ColumnMap:
             f"{path} cannot be read ({failure.strerror}); expected a map of columns. `errands mine"
             " map FILE` writes one to begin with."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as failure:
+    except (ValueError, RecursionError) as failure:
         raise DataError(f"{path} is not TOML: {failure}.") from None
     try:
         return _understood(raw)
@@ -228,9 +335,16 @@ def _understood(raw: Mapping[str, Any]) -> ColumnMap:
     )
 
 
+def is_named(option: str) -> bool:
+    """Whether the name of an option stands in a column: `{Option1 Name}`."""
+    return option.startswith("{") and option.endswith("}")
+
+
 def _names(lines: object) -> dict[str, str]:
     """Lines by the names of options as they are shown."""
-    return {n.strip().lower(): text for n, text in lines.items()} if isinstance(lines, dict) else {}
+    if not isinstance(lines, dict):
+        return {}
+    return {n.strip() if is_named(n.strip()) else n.strip().lower(): t for n, t in lines.items()}
 
 
 def _texts(raw: Mapping[str, Any], section: str) -> dict[str, str]:
@@ -276,6 +390,9 @@ def starter(made: ColumnMap, header: Sequence[str]) -> str:
         names = made.columns.get(field)
         if names is None:
             lines.append(f'# {field} = "..."  # {what}')
+        elif field == "query" and field not in made.given:
+            # What a map names is taken as it is; a guess is weighed against titles and paths.
+            lines.append(f"# {field} = {_quoted(names[0])}  # {what}")
         else:
             value = _quoted(names[0]) if len(names) == 1 else f"[{', '.join(map(_quoted, names))}]"
             lines.append(f"{field} = {value}  # {what}")

@@ -1,0 +1,1 @@
+"""Those who use a server while it is measured: people, programs, and some who mean no good."""

@@ -1,0 +1,398 @@
+"""What an item's page shows to people, whatever shop it is of: its price and its options.
+
+The data in a page is written for machines, and nobody looks at it; the price beside the title is
+what people pay. So what is shown settles what data leaves open, and contradicts what it has wrong.
+Nothing here knows a shop: places are told by their names (`price`, `old-price`, `related`), which
+shops choose alike.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from errands.currencies import NO_HABITS, Habits, habits_of
+from errands.prices import Money, money
+from errands.transfer.sites.markup import (
+    MOST_BOXES,
+    MOST_PARTS,
+    attribute,
+    first_attribute,
+    meta,
+    plain,
+    text_of,
+)
+
+__all__ = [
+    "ShownPrices",
+    "contradiction",
+    "host_habits",
+    "page_habits",
+    "settled",
+    "shown_options",
+    "shown_prices",
+]
+
+_COUNTRY: Final = re.compile(r"\.([a-z]{2})$")
+_NO_COUNTRY: Final = frozenset("co io ai me tv fm ly to cc ws gg sh st eu".split())
+"""Endings of hosts everywhere, although they are countries'."""
+_LONGEST: Final = 80
+_HIGHEST: Final = 25
+_LONGEST_NAME: Final = 40
+_MOST_TOLD: Final = 5
+_CLOSE_BY: Final = 3
+_A_CENT: Final = 0.011
+_INSTALMENTS: Final = (3, 4, 6, 8, 10, 12, 18, 24, 36, 48)
+_PLACE: Final = (
+    '[class*="price" i], [id*="price" i], [itemprop="price"], [data-price], [class*="amount" i]'
+)
+_STRUCK: Final = re.compile(
+    r"(?:^|[^a-z])(?:old|was|rrp|msrp|uvp|strike[ds]?|striked|struck|strikethrough|crossed|before"
+    r"|compare|previous|prev|save|savings?|discount|shipping|delivery|instal+ments?|monthly|history"
+    r"|points|omnibus|tradein)(?:[^a-z]|$)"
+)
+_STRUCK_PRICE: Final = re.compile(
+    r"(?:^|[^a-z])(?:list|regular|reg|original|unit|per|month|rate|base|retail|normal|full|lowest"
+    r"|filter|slider|min|max|tax|excl|bundle|protection|warranty)(?:[^a-z]|$)"
+)
+"""What only says so of a price: `list-price` is one, `list-unstyled` is not."""
+_REGULAR: Final = re.compile(r"regular|normal|full")
+_OTHERS: Final = re.compile(
+    r"related|recommend|similar|carousel|upsell|crosssell|cross-sell|cross_sell|also|recently|viewed"
+    r"|sponsored|advert|suggest|accessor|minicart|mini-cart|basket|footer|compare|bundle|slick"
+    r"|swiper|product-list|products-grid|product-card|product-item|product-tile|teaser"
+)
+_STRIKING: Final = frozenset("del s strike".split())
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class ShownPrices(NamedTuple):
+    """Prices in places that are about prices."""
+
+    main: Money
+    """The first one behind the title; nothing where the page shows none there."""
+    asked: frozenset[float]
+    """Every amount that is asked for the product, as far as its places tell."""
+    others: frozenset[float]
+    """The amounts that were asked before, or for other products."""
+
+
+def page_habits(tree: LexborHTMLParser, url: str = "", currency: str = "") -> Habits:
+    """How prices are written on a page, by its language and its shop's country."""
+    language = first_attribute(tree, "lang", "html") or meta(tree, "og:locale")
+    region = _COUNTRY.search(_host(url))
+    told = meta(tree, "og:locale")
+    if not re.search(r"[-_]", language) and told.lower().startswith(language.lower()[:2]):
+        language = told or language
+    country = region[1].upper() if region and region[1] not in _NO_COUNTRY else ""
+    if country and not re.search(r"[-_][A-Za-z]{2}\b", language):
+        language = f"{language or 'und'}-{country}"
+    habits = habits_of(language) if language else NO_HABITS
+    return habits._replace(currency=currency) if currency else habits
+
+
+def host_habits(host: str) -> Habits:
+    """How prices are written in a shop, by the country its host says.
+
+    >>> host_habits("www.shop.co.uk"), host_habits("www.shop.com")
+    (Habits(currency='GBP', decimal='.'), Habits(currency='USD', decimal='.'))
+    """
+    region = _COUNTRY.search(host.lower())
+    if region is None or region[1] in _NO_COUNTRY:
+        return Habits("USD", ".")
+    code = habits_of(f"und-{region[1].upper()}")
+    return code if code.currency else Habits("USD", ".")
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def shown_prices(tree: LexborHTMLParser | LexborNode, habits: Habits) -> ShownPrices:
+    """What a page shows as prices; scripts must be out of it."""
+    is_behind = tree.css_first("h1") is None
+    main = Money()
+    asked: set[float] = set()
+    others: set[float] = set()
+    regular: set[Money] = set()
+    places = tree.css(f"h1, {_PLACE}")[: 4 * MOST_PARTS]
+    read = [Money() if node.tag == "h1" else _read(node, habits) for node in places]
+    outer = _outer(node for node, found in zip(places, read, strict=True) if found.prices)
+    for node, found in zip(places, read, strict=True):
+        is_behind = is_behind or node.tag == "h1"
+        if not found.prices or node.mem_id in outer:
+            continue
+        role = _role(node)
+        (asked if role == "asked" else others).update(found.prices)
+        if role == "asked" and is_behind and not main.prices:
+            main = found
+        elif role == "old" and is_behind and _REGULAR.search(attribute(node, "class").lower()):
+            regular.add(found)
+    if not asked and len(regular) == 1:
+        main = regular.pop()  # A `regular-price` without another one is the price.
+        asked = set(main.prices)
+    return ShownPrices(main, frozenset(asked), frozenset(others))
+
+
+def settled(
+    told: Iterable[Money], shown: ShownPrices, *, rises: bool = False
+) -> tuple[Money, tuple[str, ...]]:
+    """The price of a page whose data tells some, best first, and the page shows others.
+
+    What is told and shown is right. What is told and not shown is doubted if another price is
+    shown beside the title. Then the lower one is taken, as old prices are the higher ones: unless
+    they differ by places of the decimal mark, which data has wrong, and people see; or the price
+    `rises`, as at an auction.
+    """
+    given = [one for one in told if one.prices and one.prices[-1] > 0]
+    if not given:
+        if shown.asked <= set(shown.main.prices):
+            return shown.main, ()
+        # An old price may have no name that tells it from the new one.
+        amounts = ", ".join(f"{amount:g}" for amount in sorted(shown.asked)[:_MOST_TOLD])
+        return Money(), (f"price: {amounts} are shown, and nothing tells which one is asked",)
+    first = given[0]
+    if _agree(first, shown.asked) or any(_same(first, one) for one in [shown.main]):
+        return first, ()
+    if shown.main.prices and _is_instalment(shown.main, first):
+        return first, ()
+    against = [
+        one for one in given[1:] if not _same(one, first) and one.currency in ("", first.currency)
+    ]
+    if not shown.main.prices:
+        if against:
+            return first, (_doubt(first, against[0], "in another part of its data"),)
+        return first, ()
+    doubts = (_doubt(first, shown.main, "where it is shown"),)
+    is_old = shown.main.prices[0] > first.prices[-1] and not _is_shifted(shown.main, first)
+    return first if is_old and not rises else shown.main, doubts
+
+
+def _is_shifted(one: Money, other: Money) -> bool:
+    """Whether two prices have the same digits."""
+    low, high = sorted((one.prices[0], other.prices[0]))
+    return any(abs(low * shift - high) < _A_CENT * shift for shift in (10, 100, 1000))
+
+
+def contradiction(told: Money, shown: Money) -> tuple[str, ...]:
+    """What to say where the data of a page and what it shows are different prices."""
+    if not told.prices or _same(told, shown):
+        return ()
+    return (_doubt(told, shown, "where it is shown"),)
+
+
+def _agree(price: Money, amounts: frozenset[float]) -> bool:
+    """Whether one of the price's ends is shown, or something between them."""
+    low, high = price.prices[0], price.prices[-1]
+    return any(
+        _close(amount, low) or _close(amount, high) or low < amount < high for amount in amounts
+    )
+
+
+def _same(one: Money, other: Money) -> bool:
+    return bool(other.prices) and (
+        _agree(one, frozenset(other.prices)) or _agree(other, frozenset(one.prices))
+    )
+
+
+def _close(one: float, other: float) -> bool:
+    """The same price, but for a fraction of a cent, or for cents that stand elsewhere."""
+    whole, exact = sorted((one, other))
+    return exact - whole < _A_CENT or (whole >= 1 and whole == int(exact))
+
+
+def _is_instalment(shown: Money, told: Money) -> bool:
+    """Whether what is shown first is only a part of what is to be paid, as `3 x 33.30`."""
+    return any(
+        abs(shown.prices[0] * count - told.prices[0]) < _A_CENT * count for count in _INSTALMENTS
+    )
+
+
+def _doubt(told: Money, other: Money, where: str) -> str:
+    return f"price: {_spelt(told)} in its data, {_spelt(other)} {where}"
+
+
+def _spelt(price: Money) -> str:
+    ends = (f"{end:g}" if end < 1e6 else f"{end:.2f}" for end in price.prices)
+    return f"{' to '.join(ends)} {price.currency}".strip()
+
+
+def _outer(nodes: Iterable[LexborNode]) -> set[int]:
+    """What these are inside of: an old and a new price in one box are told apart in their own."""
+    outer: set[int] = set()
+    for node in nodes:
+        above = node.parent
+        for _ in range(_HIGHEST):
+            if above is None or above.mem_id in outer:
+                break
+            outer.add(above.mem_id)
+            above = above.parent
+    return outer
+
+
+def _read(node: LexborNode, habits: Habits) -> Money:
+    """What a place says, if it is short; `<b>12</b><sup>99</sup>` is one number."""
+    said = text_of(node)
+    if not said or len(said) > _LONGEST or not any(letter.isdigit() for letter in said):
+        return Money()
+    found = money(said, habits)
+    if not found.prices:
+        found = money(plain(node.text(separator="")), habits)
+    return found if found.prices and found.prices[-1] else Money()
+
+
+def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
+    """What a place's price is: what is asked, an old one or a part, another product's."""
+    is_old = False
+    above: LexborNode | None = node
+    for height in range(_HIGHEST):
+        if above is None or above.tag in ("body", "html"):
+            break
+        if above.tag in _STRIKING:
+            is_old = True
+        if above.tag in ("header", "footer", "nav", "select", "option"):
+            return "other"
+        names = _CAMEL.sub("-", f"{attribute(above, 'class')} {attribute(above, 'id')}").lower()
+        if height < _CLOSE_BY and (
+            _STRUCK.search(names)
+            or any(_STRUCK_PRICE.search(name) for name in names.split() if "price" in name)
+        ):
+            is_old = True
+        if _OTHERS.search(names) or (above.tag == "a" and height):
+            return "other"
+        above = above.parent
+    return "old" if is_old else "asked"
+
+
+_NOT_AN_OPTION: Final = re.compile(
+    r"qty|quantity|amount|menge|anzahl|quantit|cantidad|country|land\b|pays|state|province|currency"
+    r"|devise|währung|lang|sprache|idioma|sort|order|filter|search|rating|review|month|year|day|date"
+    r"|delivery|shipping|report|store|branch|location|page|categor|limit|warrant|reason|subject|wishlist"
+    r"|comp\d|guide|chart|convert|\bslt|\bcat\b|navigation|menu|perpage|per_page|show|currencies|zip|postcode"
+)
+_AN_OPTION: Final = re.compile(
+    r"\boptions?\b|varia|attribut|super|size|colou?r|taille|couleur|größe|groesse|farbe|talla|taglia|colore"
+    r"|maat|kleur|rozmiar|kolor|velikost|barv|\bcor\b|tamanho|swatch|style|flavou?r|scent|material"
+    r"|sku|pack|finish|length|width|edition|model|storage|capacity|размер|цвет|尺寸|颜色|サイズ|カラー"
+)
+_CART: Final = re.compile(r"cart|basket|bag\b|panier|warenkorb|carrito|carrinho|carrello|kosik|buy")
+_PROMPT: Final = re.compile(
+    r"please|choose|select|pick|bitte|wählen|auswahl|choisi|sélection|veuillez|elige|seleccion"
+    r"|escoge|scegli|selezion|kies|selecteer|maak|wybierz|vyberte|zvolte|izberi|selecione|escolha"
+    r"|выбер|seç|chọn|pilih|all\b|any\b|none\b|first|zuerst|d'abord|primero|default title$",
+    re.IGNORECASE,
+)
+_NOISE: Final = re.compile(
+    r"\s{0,2}(?:\([+-]?\s?[^()]{0,20}\d[^()]{0,20}\)"
+    r"|[-–]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito|in stock"
+    r"|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad).{0,20})$",
+    re.IGNORECASE,
+)
+
+
+def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
+    """The options that an item's page lets people choose in its `<select>` elements."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for box in tree.css("select")[:MOST_BOXES]:
+        name = _name_of(tree, box)
+        names = _names(box, name)
+        if not name or _is_elsewhere(box) or _NOT_AN_OPTION.search(names):
+            continue
+        if not (_AN_OPTION.search(names) or _is_for_the_cart(box)):
+            continue
+        values = [
+            said
+            for entry in box.css("option")[:MOST_PARTS]
+            if (said := _option_value(text_of(entry), name)) and not _PROMPT.match(said)
+        ]
+        values = _without_common(
+            [value for value in dict.fromkeys(values) if value and len(value) <= _LONGEST]
+        )
+        if values and not _is_count(values):
+            # Shopify's `id` is of a product and all its options together.
+            groups.setdefault("variant" if name == "id" else name, tuple(values))
+    return groups
+
+
+def _option_value(text: str, name: str) -> str:
+    """What an entry is, without what it costs more, whether it is there, and the group's name."""
+    said = _NOISE.sub("", text.strip("-–—.:*… "))
+    before, mark, value = said.partition(": ")
+    return value.strip() if mark and before.casefold() == name.casefold() else said
+
+
+def _without_common(values: list[str]) -> list[str]:
+    """Values without what all of them begin with, as `Size: `."""
+    before = values[0].partition(": ")[0] + ": " if values else ""
+    is_common = len(values) > 1 and all(value.startswith(before) for value in values)
+    return [value.removeprefix(before) for value in values] if is_common else values
+
+
+def _is_for_the_cart(box: LexborNode) -> bool:
+    """Whether what is chosen goes into the cart with the product."""
+    above: LexborNode | None = box
+    for _ in range(_HIGHEST):
+        if above is None or above.tag in ("body", "html"):
+            break
+        if above.tag == "form":
+            names = (
+                f"{attribute(above, 'action')} {attribute(above, 'class')} {attribute(above, 'id')}"
+            )
+            return bool(_CART.search(names.lower()))
+        above = above.parent
+    return False
+
+
+def _names(box: LexborNode, name: str) -> str:
+    parts = (name, attribute(box, "name"), attribute(box, "id"), attribute(box, "class"))
+    return _CAMEL.sub("-", " ".join(parts)).lower()
+
+
+def _is_count(values: list[str]) -> bool:
+    """1, 2, 3 ...: how many of it."""
+    return len(values) > 1 and values == [str(number) for number in range(1, len(values) + 1)]
+
+
+def _is_elsewhere(box: LexborNode) -> bool:
+    above: LexborNode | None = box
+    for _ in range(_HIGHEST):
+        if above is None or above.tag in ("body", "html"):
+            break
+        if above.tag in ("header", "footer", "nav"):
+            return True
+        names = f"{attribute(above, 'class')} {attribute(above, 'id')}".lower()
+        if above is not box and re.search(r"footer|header|search|newsletter|review", names):
+            return True
+        above = above.parent
+    return False
+
+
+def _name_of(tree: LexborHTMLParser, box: LexborNode) -> str:
+    """What a group is called: its label, or what it says of itself."""
+    id = attribute(box, "id")
+    labels: Iterator[str] = (
+        text_of(label)
+        for label in tree.css("label[for]")[:MOST_PARTS]
+        if id and attribute(label, "for") == id
+    )
+    said = next((text for text in labels if text), "") or attribute(box, "aria-label")
+    if not said:
+        named = attribute(box, "data-attribute_name") or attribute(box, "name")
+        for before in ("attribute_", "options[", "option_", "dropdown_selected_", "pa_"):
+            named = named.removeprefix(before)
+        said = named.removesuffix("]").removesuffix("_name").replace("_", " ")
+        if not said and _AN_OPTION.search(id.lower()):
+            said = " ".join(
+                word
+                for word in id.rstrip("0123456789-_").replace("-", " ").split()
+                if word.lower() not in ("select", "product", "selector", "dropdown")
+            )
+        if any(mark in said for mark in "[]{}$:") or not any(map(str.isalpha, said)):
+            said = ""
+    name = said.split(":")[0].rstrip(" *").strip()
+    return name if len(name) <= _LONGEST_NAME else ""

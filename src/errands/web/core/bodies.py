@@ -1,0 +1,103 @@
+"""Bodies of requests that are being read: so many at once, and so much of them in memory.
+
+An honest body arrives in a moment. So where there are too many, or too much of them, those that
+have been arriving for longest are given up, and nobody who comes is kept out by them.
+"""
+
+import asyncio
+from typing import Final
+
+from starlette.types import Receive, Scope
+
+from errands.web.core.http_errors import HttpError, bad_request, too_large
+
+__all__ = ["BODIES", "BODY_MEMORY", "MOST_BODIES", "BodyReads", "read_body"]
+
+MOST_BODIES: Final = 1024
+"""Bodies that are read at once."""
+BODY_MEMORY: Final = 2**28
+"""Bytes of bodies that have not arrived as a whole."""
+
+
+class _Arrival:
+    """A body that is arriving."""
+
+    __slots__ = ("deadline", "is_given_up", "size")
+
+    def __init__(self, deadline: asyncio.Timeout) -> None:
+        self.deadline = deadline
+        self.size = 0
+        self.is_given_up = False
+
+
+class BodyReads:
+    """The bodies that are being read now, in the order in which they began."""
+
+    def __init__(self, most: int = MOST_BODIES, memory: int = BODY_MEMORY) -> None:
+        self._most = most
+        self._memory = memory
+        self._arriving: dict[_Arrival, None] = {}
+        self.size = 0
+        """Bytes of them all."""
+
+    def __len__(self) -> int:
+        return len(self._arriving)
+
+    async def read(self, scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
+        """The body of a request, if it is not too large and does not take too long to come."""
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value[:19]) > most:
+                raise too_large(f"The body has {value[:19].decode()} bytes; the most is {most}.")
+        chunks: list[bytes] = []
+        arrival: _Arrival | None = None
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                arrival = _Arrival(deadline)
+                self._arriving[arrival] = None
+                self._make_room(arrival)
+                more = True
+                while more:
+                    event = await receive()
+                    if event["type"] == "http.disconnect":
+                        raise bad_request("The client left before its request ended.")
+                    chunk = event.get("body", b"")
+                    more = event.get("more_body", False)
+                    chunks.append(chunk)
+                    arrival.size += len(chunk)
+                    self.size += len(chunk)
+                    if arrival.size > most:
+                        raise too_large(f"The body is larger than {most} bytes.")
+                    if more:
+                        self._make_room(arrival)
+        except TimeoutError:
+            if arrival is not None and arrival.is_given_up:
+                message = "Too many requests are arriving, and this one is slow; send it again."
+                raise HttpError(503, "busy", message, retry_after=1) from None
+            message = f"The body did not arrive within {seconds:g} seconds."
+            raise HttpError(408, "timeout", message) from None
+        finally:
+            if arrival is not None:
+                del self._arriving[arrival]
+                self.size -= arrival.size
+        return b"".join(chunks)
+
+    def _make_room(self, newest: _Arrival) -> None:
+        """Give up the oldest bodies until the others are within bounds; the newest stays."""
+        count, size = len(self._arriving), self.size
+        if count <= self._most and size <= self._memory:
+            return
+        now = asyncio.get_running_loop().time()
+        for arrival in self._arriving:
+            if count <= self._most and size <= self._memory:
+                break
+            if arrival is newest:
+                continue
+            if not arrival.is_given_up:
+                arrival.is_given_up = True
+                arrival.deadline.reschedule(now)
+            count, size = count - 1, size - arrival.size
+
+
+BODIES: Final = BodyReads()
+"""All of this process: they share its memory."""
+read_body = BODIES.read
