@@ -1,6 +1,7 @@
 """Shared fixtures: a little generated catalogue, and the real 1k one where ../shared is there."""
 
 import glob
+import logging
 import os
 import shutil
 import signal
@@ -106,6 +107,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "shared" in item.keywords or "catalog_1k" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Frameworks that are tried here set the root logger's level, and later tests read logs."""
+    root = logging.getLogger()
+    level, disabled = root.level, root.manager.disable
+    yield
+    root.setLevel(level)
+    logging.disable(disabled)
 
 
 @pytest.fixture(scope="session")
