@@ -197,6 +197,31 @@ def test_killed_and_resumed_gives_the_same_weights(little: Catalog, tmp_path: Pa
     assert same_weights(tmp_path / "whole", tmp_path / "killed")
 
 
+def test_an_older_checkpoint_goes_on_as_what_it_is(little: Catalog, tmp_path: Path) -> None:
+    """It neither says its edition nor how entropy was counted."""
+    old = msgspec.structs.replace(
+        SMALL, ent_coef=0.1, choice=msgspec.structs.replace(TINY, edition=1)
+    )
+    now = msgspec.structs.replace(old, choice=TINY, mean_entropy=True)
+    _train(little, tmp_path / "whole", config=old)
+    _train(little, tmp_path / "parts", config=old, options=TrainingOptions(stop=stopper(7)))
+    about = json.loads((tmp_path / "parts" / "about.json").read_text())
+    del about["config"]["mean_entropy"], about["config"]["choice"]["edition"]
+    (tmp_path / "parts" / "about.json").write_text(json.dumps(about))
+    _train(little, tmp_path / "parts", config=now, options=TrainingOptions(resume=True))
+    assert same_weights(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_entropy_is_added_up_or_averaged_over_actions(tmp_path: Path) -> None:
+    config = A2CConfig(choice=TINY, total_timesteps=32, learning_rate=0.0)
+    for name, mean in (("sum", False), ("mean", True)):
+        changed = msgspec.structs.replace(config, mean_entropy=mean)
+        train_rl(TrainingEnv(_OneButtonPays(), [0]), tmp_path / name, changed)
+    whole, mean = (_log(tmp_path / name)[-1]["entropy"] for name in ("sum", "mean"))
+    assert mean == pytest.approx(whole / 3)  # Every page has three buttons.
+    assert 0 < whole <= np.log(3) + 1e-6
+
+
 def test_a_longer_training_goes_on_from_a_shorter_one(little: Catalog, tmp_path: Path) -> None:
     short = msgspec.structs.replace(SMALL, total_timesteps=10 * 8)
     _train(little, tmp_path / "grown", config=short)
@@ -390,6 +415,7 @@ def test_the_presets_have_the_paper_figures() -> None:
     assert (paper.policy_coef, paper.vf_coef, paper.ent_coef, paper.imitation_coef) == (1, 1, 1, 0)
     assert (rnn.learning_rate, rnn.choice.hidden, rnn.choice.encoder) == (5e-4, 512, "gru")
     assert rnn.choice.word_attention
+    assert (paper.mean_entropy, rnn.mean_entropy, PRESETS["small"].mean_entropy) == (1, 1, 0)
 
 
 def test_a_resumed_training_refuses_other_goals(little: Catalog, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from errands.learn.data.batch import TokenLimits
 from errands.learn.data.demonstrations import Demonstrations, read_demonstrations
 from errands.learn.imitation import PRESETS, ImitationConfig, train_choice
 from errands.learn.models.choice import ChoiceConfig
+from errands.learn.policy import open_policy
 from errands.learn.trainer import TrainingOptions
 
 SHORT = TokenLimits(instruction=16, past=8, page=32, action=8)
@@ -75,6 +76,22 @@ def test_stopped_and_resumed_gives_the_same_weights(
     again = train_choice(shown, halves, config, options=TrainingOptions(resume=True))
     figures = [read_info(folder, "choice").figures for folder in (whole, halves)]
     assert figures[0] == figures[1] == {"loss": again.loss, "accuracy": again.accuracy}
+
+
+def test_an_older_checkpoint_goes_on_as_what_it_is(shown: Demonstrations, tmp_path: Path) -> None:
+    """Without an edition in its settings it has a leaky ReLU that later ones do not have."""
+    choice = msgspec.structs.replace(SMALL.choice, edition=1)
+    train_choice(shown, tmp_path / "whole", msgspec.structs.replace(SMALL, choice=choice))
+    train_choice(shown, tmp_path / "newer", SMALL)
+    old = msgspec.structs.replace(SMALL, choice=choice)
+    train_choice(shown, tmp_path / "old", old, options=TrainingOptions(stop=stopper(5)))
+    about = json.loads((tmp_path / "old" / "about.json").read_text())
+    del about["config"]["choice"]["edition"]
+    (tmp_path / "old" / "about.json").write_text(json.dumps(about))
+    assert open_policy(str(tmp_path / "old")).config.edition == 1
+    train_choice(shown, tmp_path / "old", SMALL, options=TrainingOptions(resume=True))
+    assert same_weights(tmp_path / "whole", tmp_path / "old")
+    assert not same_weights(tmp_path / "newer", tmp_path / "old")
 
 
 def test_killed_and_resumed_gives_the_same_weights(

@@ -78,6 +78,12 @@ _LEARNED: Final = {
     "queries": Setting(
         str, "top", "the best query, then the next best, or any of the best five: top, sample"
     ),
+    "cycle_breaker": Setting(
+        str,
+        "on",
+        "off: the best action however often it was taken on a page that looks the same, as in the"
+        " paper; on: the next best after twice",
+    ),
 }
 
 _KINDS: Final = (

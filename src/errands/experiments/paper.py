@@ -228,14 +228,27 @@ def _before_queries(config: ExperimentConfig) -> list[ExperimentJob]:
 
 
 def _sampling_rows(config: ExperimentConfig) -> list[RowSpec]:
-    def il(label: str, choose: str, queries: str) -> list[Play]:
-        return _trained(config, "il", "il", label, choose=choose, queries=queries)
+    def il(label: str, choose: str, queries: str, **more: str) -> list[Play]:
+        return _trained(config, "il", "il", label, choose=choose, queries=queries, **more)
+
+    published = il("il-published-choice", "best", "sample", cycle_breaker="off")
+    circling = il("il-circling", "best", "top", cycle_breaker="off")
 
     return [
         RowSpec("both sampled", il("il-chance", "sample", "sample"), "60.6 / 29.0 %"),
         RowSpec("greedy search", il("il-best-search", "sample", "top"), "62.0 / 30.8 %"),
-        RowSpec("greedy choice", il("il-best-choice", "best", "sample"), "45.1 / 24.9 %"),
-        RowSpec("both greedy", _trained(config, "il", "il")),
+        RowSpec("greedy choice, as published", published, "45.1 / 24.9 %"),
+        RowSpec("greedy choice, circles broken", il("il-best-choice", "best", "sample")),
+        RowSpec("both greedy, as published", circling),
+        RowSpec("both greedy, circles broken", _trained(config, "il", "il")),
+    ]
+
+
+def _sampling_notes(config: ExperimentConfig) -> list[str]:
+    return [
+        "As published: the best action is taken however often it was taken on a page that looks the"
+        " same (`--set cycle_breaker=off`). Circles broken: the next best after twice, as agents"
+        " play unless told."
     ]
 
 
@@ -272,7 +285,9 @@ EXPERIMENTS: Final = {
     "queries": Experiment(
         "The choice oracle with four sources of queries", _query_rows, _before_queries
     ),
-    "chance": Experiment("Greedy against sampled", _sampling_rows, _before_imitation),
+    "chance": Experiment(
+        "Greedy against sampled", _sampling_rows, _before_imitation, notes=_sampling_notes
+    ),
     "pictures": Experiment("With and without pictures", _picture_rows, _before_pictures),
     "search": Experiment("With and without a learnt search", _search_rows, _before_imitation),
 }

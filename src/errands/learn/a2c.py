@@ -36,6 +36,7 @@ from errands.learn.checkpoint import (
 from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.pictures import Pictures
+from errands.learn.data.view import ChoiceView
 from errands.learn.environments import TrainingEnv
 from errands.learn.evaluation import EvalConfig, EvalResult
 from errands.learn.models.choice import ChoiceConfig
@@ -98,6 +99,9 @@ class A2CConfig(
     """Weights of the parts of the loss, this one and the next three."""
     vf_coef: float = 1.0
     ent_coef: float = 1.0
+    mean_entropy: bool = False
+    """Whether a page's entropy is averaged over its actions, as in the original's program, instead
+    of added up. A training that is resumed stays what it was."""
     imitation_coef: float = 0.0
     imitation_batch_size: int = 16
     """Demonstrated choices beside every update, where `imitation_coef` is not 0."""
@@ -129,9 +133,11 @@ PRESETS: Final = {
         ent_coef=0.003,
         critic_warmup_updates=20,
     ),
-    "paper": A2CConfig(),
+    "paper": A2CConfig(mean_entropy=True),
     "paper-rnn": A2CConfig(
-        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True), learning_rate=5e-4
+        choice=ChoiceConfig(encoder="gru", hidden=512, word_attention=True),
+        learning_rate=5e-4,
+        mean_entropy=True,
     ),
 }
 
@@ -195,8 +201,10 @@ def train_rl(
         training_env, folder if stored is not None else start, config, demonstrations, pictures
     )
     if stored is not None:
-        source = source._replace(
-            words_from=read_info(folder, "choice").config.get("words_from", "")
+        earlier = read_info(folder, "choice").config
+        source = source._replace(words_from=earlier.get("words_from", ""))
+        config = msgspec.structs.replace(
+            config, mean_entropy=bool(earlier.get("mean_entropy", False))
         )
     imitated = demonstrations.choices if demonstrations and config.imitation_coef else ()
     info = CheckpointInfo(
@@ -357,7 +365,7 @@ class _A2CTrainer:
                 )
             choices = torch.multinomial(log_probs.detach().exp().cpu(), 1, generator=self.rng)
             log_prob = log_probs.gather(1, choices.to(log_probs.device)).squeeze(1)
-            entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+            entropy = self._entropy(log_probs, views)
         actions = [
             search or f"click[{view.names[choice]}]"
             for search, view, choice in zip(searches, views, choices[:, 0].tolist(), strict=True)
@@ -378,6 +386,13 @@ class _A2CTrainer:
             reward=tensor([self.config.reward_scale * result.reward for result in results]),
             goes_on=tensor([float(not result.is_over) for result in results]),
         )
+
+    def _entropy(self, log_probs: Tensor, views: Sequence[ChoiceView]) -> Tensor:
+        """Of every page's policy."""
+        entropy = -(log_probs.exp() * log_probs).sum(dim=1)
+        if not self.config.mean_entropy:
+            return entropy
+        return entropy / torch.tensor([len(view.names) for view in views], device=entropy.device)
 
     def _learn(self, transitions: Sequence[_Transition], next_value: Tensor) -> dict[str, float]:
         """One update of the model."""

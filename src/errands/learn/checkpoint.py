@@ -15,6 +15,7 @@ import torch
 from errands import __version__
 from errands.atomic import atomic_write
 from errands.errors import DataError, SettingError
+from errands.learn.models.choice import with_edition
 from errands.learn.models.runtime import read_tensors
 from errands.shop.fingerprints import FILE as GOALS
 from errands.shop.fingerprints import GoalFingerprints, write_fingerprints
@@ -96,6 +97,9 @@ def read_info(folder: Path, kind: str) -> CheckpointInfo:
         )
     if info.kind != kind:
         raise DataError(f"{folder} is a {info.kind} model; expected a {kind} model.")
+    choice = info.config.get("choice")
+    if isinstance(choice, dict):
+        info = msgspec.structs.replace(info, config={**info.config, "choice": with_edition(choice)})
     return info
 
 

@@ -99,7 +99,10 @@ def train_choice(
     check_width(config.choice)
     if options.resume and (folder / PROGRESS).exists():
         pictures = checkpoint_pictures(folder, pictures)
-    config = msgspec.structs.replace(config, choice=with_pictures(config.choice, pictures))
+    choice = with_pictures(config.choice, pictures)
+    if options.resume and (folder / PROGRESS).exists():
+        choice = _same_edition(choice, read_info(folder, "choice"))
+    config = msgspec.structs.replace(config, choice=choice)
     choices = demonstrations.choices
     if not choices:
         raise DataError("These demonstrations have no choice to learn from.")
@@ -145,6 +148,12 @@ def train_choice(
     return train_supervised(
         task, folder, info, config, options, stored, watch, demonstrations.goals
     )
+
+
+def _same_edition(choice: ChoiceConfig, info: CheckpointInfo) -> ChoiceConfig:
+    """The model of an older checkpoint stays what it is when its training is resumed."""
+    edition = info.config.get("choice", {}).get("edition", choice.edition)
+    return msgspec.structs.replace(choice, edition=edition)
 
 
 def _batches(

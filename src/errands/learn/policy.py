@@ -2,7 +2,8 @@
 
 Searching is done by the search model if there is one (`--set search=DIR`), else with the
 instruction's own words; all other choices by the choice model: greedily (the best action, of those
-that were not taken twice already where the page looked the same), or sampled.
+that were not taken twice already where the page looked the same, unless `cycle_breaker=off`), or
+sampled.
 """
 
 import random
@@ -95,12 +96,18 @@ class LearnedAgent:
     """One episode of a trained model."""
 
     def __init__(
-        self, policy: Policy, seed: int, is_sampled: bool, queries: QueryPicker | None = None
+        self,
+        policy: Policy,
+        seed: int,
+        is_sampled: bool,
+        queries: QueryPicker | None = None,
+        breaks_cycles: bool = True,
     ) -> None:
         self._policy = policy
         self._queries = queries or QueryPicker(own_words, seed, is_sampled=False)
         self._rng = torch.Generator().manual_seed(seed % 2**63)
         self._is_sampled = is_sampled
+        self._breaks_cycles = breaks_cycles
 
     def begin(self, observation: str, info: Mapping[str, Any]) -> None:
         self._memory = EpisodeMemory()
@@ -124,6 +131,8 @@ class LearnedAgent:
             return view.names[int(drawn)]
         order: list[int] = scores.argsort(descending=True).tolist()
         ranked = [view.names[place] for place in order]
+        if not self._breaks_cycles:
+            return ranked[0]
         # A policy that is always greedy would go round in circles for ever.
         fresh = (name for name in ranked if self._clicked[observation, name] < _OFTEN)
         chosen = next(fresh, ranked[0])
@@ -165,6 +174,7 @@ def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> Agent
     choose = one_of("choose", str(settings["choose"]), ("best", "sample"))
     search = str(settings["search"])
     queries = one_of("queries", str(settings["queries"]), ("top", "sample"))
+    breaker = one_of("cycle_breaker", str(settings.get("cycle_breaker", "on")), ("on", "off"))
     torch.set_num_threads(1)
     policy = open_policy(str(Path(folder).absolute()))
     _check_name(name, folder, policy.config.encoder)
@@ -173,9 +183,19 @@ def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> Agent
     return SimpleFactory(
         name,
         lambda seed: LearnedAgent(
-            policy, seed, choose == "sample", QueryPicker(source, seed, queries == "sample")
+            policy,
+            seed,
+            choose == "sample",
+            QueryPicker(source, seed, queries == "sample"),
+            breaker == "on",
         ),
-        settings={"checkpoint": folder, "choose": choose, "search": search, "queries": queries},
+        settings={
+            "checkpoint": folder,
+            "choose": choose,
+            "search": search,
+            "queries": queries,
+            "cycle_breaker": breaker,
+        },
         taught=tuple(
             Teaching(place, read_fingerprints(Path(place)))
             for place in (folder, search)

@@ -39,6 +39,8 @@ _VOCABULARY_STEPS: Final = 100
 them."""
 _EPISODES: Final = ("protocol", "goals")
 """What a checkpoint's config says of episodes; checkpoints of earlier versions do not have it."""
+_LATER: Final = ("mean_entropy",)
+"""Settings that checkpoints of earlier versions do not have."""
 
 
 Config = TypeVar("Config", bound="PlayingConfig")
@@ -153,7 +155,8 @@ def check_resumed(
     sets it."""
     stored, config = read_info(folder, "choice"), info.config
     episodes = {name: stored.config.get(name, config[name]) for name in _EPISODES}
-    expected = {**stored.config, **episodes, "steps": config["steps"]}
+    later = {name: config[name] for name in _LATER if name in config}
+    expected = {**later, **stored.config, **episodes, "steps": config["steps"]}
     for is_other, what in (
         (stored.checksum != info.checksum, "on another catalogue"),
         (

@@ -3,9 +3,20 @@
 import torch
 from torch import Tensor
 
-from errands.learn.models.choice import CrossAttention
+from errands.learn.data.batch import ChoiceBatch, TokenLimits, encode, pack
+from errands.learn.data.view import read_view
+from errands.learn.data.vocabulary import Vocabulary
+from errands.learn.models.choice import ChoiceConfig, ChoiceModel, CrossAttention, with_edition
+from errands.learn.models.runtime import seeded_torch
 
 WIDTH = 5
+PAGE = """Instruction:
+I want a red hat
+[button] Back to Search [button_]
+A blue hat
+Price: $3.0
+[button] red [button_]
+[button] Buy Now [button_]"""
 
 
 def _leaky(x: Tensor) -> Tensor:
@@ -85,3 +96,34 @@ def test_an_action_without_tokens_is_no_nan() -> None:
     result = layer(o, o_mask, a, a_mask)
     assert torch.isfinite(result).all()
     assert torch.isfinite(_gradients(result, [a])[0]).all()
+
+
+def _judged(edition: int) -> tuple[ChoiceModel, ChoiceBatch]:
+    words = Vocabulary(["red", "hat", "blue"])
+    view = read_view(PAGE)
+    with seeded_torch(1):
+        model = ChoiceModel(ChoiceConfig(width=8, edition=edition), len(words)).eval()
+    return model, pack([encode(view, words, TokenLimits())])
+
+
+def test_the_score_is_equation_6() -> None:
+    """w6 of the mean of all ca, and nothing in between; older checkpoints have a leaky ReLU."""
+    model, batch = _judged(2)
+    older, _ = _judged(1)
+    means: list[Tensor] = []
+    model.attention.register_forward_hook(lambda layer, given, mean: means.append(mean))
+    with torch.inference_mode():
+        scores = model(batch).scores
+        before = older(batch).scores
+        by_hand = means[0] @ model.w6.weight[0] + model.w6.bias
+        leaky = _leaky(means[0]) @ model.w6.weight[0] + model.w6.bias
+    assert torch.allclose(scores, by_hand)
+    assert torch.allclose(before, leaky)
+    assert not torch.allclose(by_hand, leaky)
+
+
+def test_checkpoints_without_an_edition_are_of_the_first() -> None:
+    assert ChoiceConfig().edition == 2
+    assert with_edition({"encoder": "gru"}) == {"encoder": "gru", "edition": 1}
+    assert with_edition({"encoder": "gru", "edition": 2})["edition"] == 2
+    assert with_edition({"encoder": "matching"})["edition"] == 2

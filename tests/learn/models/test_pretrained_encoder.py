@@ -75,6 +75,25 @@ def test_a_fresh_encoder_is_exactly_the_model_itself(readers: Readers, kind: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_worth_what_its_begin_says(readers: Readers, kind: str) -> None:
+    """The value is read off [CLS], as in the paper; checkpoints of before have no such place."""
+    model, words = _model(readers(kind))
+    older, _ = _model(readers(kind), edition=1)
+    seen: list[torch.Tensor] = []
+    model.value.register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+    older.value.register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+    batch = pack([encode(read_view(PAGE), words, TokenLimits())])
+    ids = words.ids(batch.observed)[0].tolist()
+    with torch.inference_mode():
+        model.eval()(batch)
+        older.eval()(batch)
+        whole = torch.tensor([[words.begin, *ids, words.end]])
+        wanted = model.encoder.model(input_ids=whole).last_hidden_state
+    assert torch.allclose(seen[0], wanted[:, 0], atol=1e-5)
+    assert torch.allclose(seen[1], wanted[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_places_and_every_word_matter_once_they_are_learnt(readers: Readers, kind: str) -> None:
     encoder = open_encoder(str(readers(kind)), 0, seed=0)
     tokens = _numbers(encoder.tokenizer, TEXT)

@@ -2,10 +2,12 @@
 
 Observation and actions are encoded by one encoder, brought together by the paper's
 cross-attention, and scored; a softmax over the scores is the policy. The value of a page, for
-reinforcement, is read off the observation's first token.
+reinforcement, is read off the observation's first token: a pretrained encoder's [CLS], the
+instruction's first word elsewhere.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 import msgspec
 import torch
@@ -25,8 +27,11 @@ __all__ = [
     "ChoiceModel",
     "CrossAttention",
     "check_width",
+    "with_edition",
     "with_pictures",
 ]
+
+_EDITION: Final = "edition"
 
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +54,16 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The width of a picture's vector; 0 for a model that sees none."""
     dropout: float = 0.1
     lengths: TokenLimits = TokenLimits()
+    edition: int = 2
+    """1, of checkpoints that do not say theirs: a leaky ReLU more before the score, and a
+    pretrained encoder's value off the instruction's first word."""
+
+
+def with_edition(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a choice model as a checkpoint has them, with the edition of those that were
+    written before there was another. The matching model is the same in all."""
+    first = 2 if stored.get("encoder") == "matching" else 1
+    return {**stored, _EDITION: stored.get(_EDITION, first)}
 
 
 def check_width(config: ChoiceConfig) -> None:
@@ -133,7 +148,7 @@ class ChoiceModel(nn.Module):
         self.value = nn.Sequential(nn.Linear(self.width, 128), nn.LeakyReLU(), nn.Linear(128, 1))
 
     def forward(self, batch: ChoiceBatch) -> ChoiceOutput:
-        observed = self.encoder(batch.observed, batch.observed_places)
+        observed, pooled = self._observed(batch)
         actions = self.encoder(batch.actions, batch.action_places)
         which = batch.which.clamp(min=0)
         there = batch.which >= 0
@@ -142,9 +157,18 @@ class ChoiceModel(nn.Module):
         combined = self.attention(seen, seen_mask, actions[which], mask)
         if self.config.word_attention:
             combined = torch.cat([combined, self._matched(batch, which, mask)], dim=2)
-        scores = self.w6(functional.leaky_relu(combined)).squeeze(2)
-        pooled = observed[:, 0]
+        if self.config.edition < 2:
+            combined = functional.leaky_relu(combined)
+        scores = self.w6(combined).squeeze(2)
         return ChoiceOutput(scores.masked_fill(~there, NEVER), self.value(pooled).squeeze(1))
+
+    def _observed(self, batch: ChoiceBatch) -> tuple[Tensor, Tensor]:
+        """The observation's tokens, and what the page's value is read off."""
+        if isinstance(self.encoder, PretrainedEncoder) and self.config.edition > 1:
+            first, observed = self.encoder.read(batch.observed, batch.observed_places)
+            return observed, first
+        observed = self.encoder(batch.observed, batch.observed_places)
+        return observed, observed[:, 0]
 
     def _with_picture(self, batch: ChoiceBatch, observed: Tensor) -> tuple[Tensor, Tensor]:
         """The observation's tokens with the picture as one more, where pictures are seen."""

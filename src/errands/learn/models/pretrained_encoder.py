@@ -96,6 +96,10 @@ class PretrainedEncoder(nn.Module):
         self.narrow = nn.Identity() if self.width == hidden else nn.Linear(hidden, self.width)
 
     def forward(self, tokens: Tensor, places: Tensor) -> Tensor:
+        return self.read(tokens, places)[1]
+
+    def read(self, tokens: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """A vector of each whole text, that of its begin ([CLS]), and one of every token."""
         rows = max(1, _AT_ONCE // (tokens.shape[1] + 2))
         parts = zip(torch.split(tokens, rows), torch.split(places, rows), strict=True)
         if torch.is_grad_enabled():
@@ -103,7 +107,7 @@ class PretrainedEncoder(nn.Module):
         else:
             read = [self._read(*part) for part in parts]
         narrowed: Tensor = self.narrow(torch.cat(read))
-        return narrowed
+        return narrowed[:, 0], narrowed[:, 1:]
 
     def words(self, tokens: Tensor, places: Tensor) -> Tensor:
         """Words and where they stand, without any context."""
@@ -116,8 +120,8 @@ class PretrainedEncoder(nn.Module):
         save_parts(folder, self.model.config, self.tokenizer.tokenizer)
 
     def _read(self, tokens: Tensor, places: Tensor) -> Tensor:
-        """Between the tokens that the model has for a text's begin and end, which are then left
-        out again."""
+        """Between the tokens that the model has for a text's begin and end, of which the latter is
+        then left out again."""
         lengths = (tokens != PAD).sum(dim=1, keepdim=True)
         ids = functional.pad(self.tokenizer.ids(tokens), (1, 1), value=self.tokenizer.padding)
         ids[:, 0] = self.tokenizer.begin
@@ -129,7 +133,7 @@ class PretrainedEncoder(nn.Module):
             + functional.pad(stand, (0, 0, 1, 1)),
             attention_mask=is_there.long(),
         )
-        read: Tensor = out.last_hidden_state[:, 1:-1]
+        read: Tensor = out.last_hidden_state[:, :-1]
         return read
 
 
