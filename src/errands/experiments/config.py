@@ -11,6 +11,7 @@ import msgspec
 from errands.learn.a2c import PRESETS as RL
 from errands.learn.a2c import A2CConfig
 from errands.learn.dagger import DAggerConfig
+from errands.learn.data.batch import TokenLimits
 from errands.learn.imitation import PRESETS as IMITATION
 from errands.learn.imitation import ImitationConfig
 from errands.learn.models.choice import ChoiceConfig
@@ -32,6 +33,8 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Fresh goals of this difficulty, on a generated catalogue of it, instead of the protocols'."""
     goals: int = 1_000
     """How many fresh goals are tested on."""
+    real: bool = False
+    """Whether the catalogue is the 1,000 real products (`experiments.real_data`)."""
     test: str = "shop-learn"
     """The protocol of the test goals."""
     train: str = "shop-learn-train"
@@ -55,7 +58,24 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
         choice=ChoiceConfig(encoder="gru", hidden=128, word_attention=True),
     )
     """From nothing, with the recurrent encoder, at a quarter of the paper's width: its 512 would
-    take hours here."""
+    take hours here (`--rnn paper`)."""
+    encoder: str = ""
+    """A BERT checkpoint of Hugging Face's for the experiment `pretrained`, by name or path."""
+    search_model: str = ""
+    """A BART or T5 checkpoint, likewise."""
+    pretrained: ImitationConfig = msgspec.structs.replace(
+        IMITATION["paper"],
+        epochs=2,
+        batch_size=8,
+        learning_rate=2e-4,
+        warmup_steps=10,
+        max_actions=12,
+        threads=1,
+        choice=ChoiceConfig(lengths=TokenLimits(page=96)),
+    )
+    """Of a choice model with that encoder: less of a page, and fewer demonstrations at a higher
+    rate than the paper's hours on a graphics card."""
+    pretrained_search: SearchTrainingConfig = msgspec.structs.replace(SEARCH["paper"], threads=1)
 
 
 FULL: Final = ExperimentConfig()

@@ -19,7 +19,8 @@ from errands.learn.dagger import train_dagger
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures
 from errands.learn.environments import open_training_env
-from errands.learn.imitation import train_choice
+from errands.learn.imitation import PRESETS as IMITATION
+from errands.learn.imitation import train_choice, with_encoder
 from errands.learn.models.picture_encoder import train_pictures
 from errands.learn.ppo import train_ppo
 from errands.learn.rollout import SearchPolicy
@@ -42,9 +43,13 @@ __all__ = [
     "Play",
     "Reinforce",
     "Search",
+    "Weights",
     "WriteQueries",
 ]
 
+Weights = Literal["small", "matching", "pretrained", "drawn"]
+"""Of a small model from scratch, the matching model, a checkpoint of Hugging Face's, or of that
+one's architecture alone."""
 Report = Callable[[float], None]
 """Takes how much of a job is done, from 0 to 1."""
 
@@ -101,14 +106,22 @@ class Search(ExperimentJob, frozen=True):
 
     seed: int
     demonstrations: str
+    weights: Weights = "small"
     uses = ("demonstrations",)
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
         demonstrations = read_demonstrations(str(folder / self.demonstrations))
+        training = config.search
+        if self.weights != "small":
+            training = msgspec.structs.replace(
+                config.pretrained_search,
+                model=config.search_model,
+                from_scratch=self.weights == "drawn",
+            )
         train_search(
             demonstrations.queries,
             folder / self.name,
-            msgspec.structs.replace(config.search, seed=self.seed),
+            msgspec.structs.replace(training, seed=self.seed),
             checksum=demonstrations.checksum,
             goals=demonstrations.goals,
             options=_options(report),
@@ -121,13 +134,26 @@ class Imitate(ExperimentJob, frozen=True):
     seed: int
     demonstrations: str
     pictures: str = ""
+    weights: Weights = "small"
     uses = ("demonstrations", "pictures")
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        training = config.imitation
+        if self.weights == "matching":
+            training = msgspec.structs.replace(
+                IMITATION["matching"], choice=config.dagger.choice, threads=1
+            )
+        elif self.weights != "small":
+            training = with_encoder(
+                config.pretrained,
+                config.encoder,
+                from_scratch=self.weights == "drawn",
+                lengths=config.pretrained.choice.lengths,
+            )
         train_choice(
             read_demonstrations(str(folder / self.demonstrations)),
             folder / self.name,
-            msgspec.structs.replace(config.imitation, seed=self.seed),
+            msgspec.structs.replace(training, seed=self.seed),
             pictures=Pictures.read(folder / self.pictures) if self.pictures else None,
             options=_options(report),
         )

@@ -20,8 +20,10 @@ from errands.experiments.jobs import (
     Play,
     Reinforce,
     Search,
+    Weights,
     WriteQueries,
 )
+from errands.experiments.real_data import real_notes
 from errands.experiments.table import (
     Claim,
     ExperimentRow,
@@ -75,9 +77,12 @@ class Experiment(NamedTuple):
     """What has to be done before its rows can be played."""
     claims: Callable[[Mapping[str, ExperimentRow]], list[Claim]] = _no_claims
     notes: Callable[[ExperimentConfig], list[str]] = lambda config: []
+    needs: Callable[[ExperimentConfig], None] = lambda config: None
+    """Refuses a config that lacks what is compared."""
 
     def check(self, config: ExperimentConfig) -> None:
         """Refuse goals that are too few for a claim, before hours are spent on them."""
+        self.needs(config)
         if self.claims is _no_claims:
             return
         for name, what, least in (
@@ -111,7 +116,7 @@ class Experiment(NamedTuple):
             title=self.title,
             rows=tuple(read.values()),
             claims=tuple(self.claims(read)),
-            notes=(*self.notes(config), *_INTERVALS),
+            notes=(*self.notes(config), *real_notes(config), *_INTERVALS),
         )
 
 
@@ -154,6 +159,7 @@ def _main_rows(config: ExperimentConfig) -> list[RowSpec]:
         RowSpec("careful", [Play("run-careful", "careful")]),
         RowSpec("shopper", [Play("run-shopper", "shopper")]),
         RowSpec("IL", own("il", "dagger"), "59.9 / 29.1 %"),
+        *([RowSpec("IL of the shopper", own("il", "matching"))] if config.real else []),
         RowSpec("RL", own("rl", "ppo"), "52.5 / 11.2 %"),
         RowSpec("IL+RL", own("rl", "dagger-ppo"), "62.4 / 28.7 %"),
         RowSpec("RNN", _trained(config, "rnn", "rnn"), "55.2 / 17.6 %"),
@@ -191,11 +197,19 @@ def _before_main(config: ExperimentConfig) -> list[ExperimentJob]:
     for seed in config.seeds:
         jobs += [
             Advise(f"dagger-{seed}", seed),
+            *_before_shown(config, seed),
             Improve(f"ppo-{seed}", seed),
             Improve(f"dagger-ppo-{seed}", seed, f"dagger-{seed}"),
             Reinforce(f"rnn-{seed}", seed, f"search-{seed}"),
         ]
     return jobs
+
+
+def _before_shown(config: ExperimentConfig, seed: int) -> list[ExperimentJob]:
+    """Of the real products: the scripted teacher beside the one that knows the goal."""
+    if not config.real:
+        return []
+    return [Imitate(f"matching-{seed}", seed, _DEMONSTRATIONS, weights="matching")]
 
 
 def _query_rows(config: ExperimentConfig) -> list[RowSpec]:
@@ -267,6 +281,73 @@ def _search_rows(config: ExperimentConfig) -> list[RowSpec]:
     ]
 
 
+def _before_pretrained(config: ExperimentConfig) -> list[ExperimentJob]:
+    jobs: list[ExperimentJob] = [Demonstrate(_DEMONSTRATIONS)]
+    for seed in config.seeds:
+        for name, weights in _searches(config).items():
+            jobs.append(Search(f"{name}-{seed}", seed, _DEMONSTRATIONS, weights))
+        for name, weights in _readers(config).items():
+            jobs.append(Imitate(f"{name}-{seed}", seed, _DEMONSTRATIONS, weights=weights))
+    return jobs
+
+
+def _searches(config: ExperimentConfig) -> dict[str, Weights]:
+    """The search models of the experiment `pretrained`, the first one for all other rows."""
+    if not config.search_model:
+        return {"search": "small"}
+    return {"search-pretrained": "pretrained", "search-drawn": "drawn"}
+
+
+def _readers(config: ExperimentConfig) -> dict[str, Weights]:
+    """Its choice models, likewise."""
+    if not config.encoder:
+        return {"il": "small"}
+    return {"il-pretrained": "pretrained", "il-drawn": "drawn"}
+
+
+def _pretrained_rows(config: ExperimentConfig) -> list[RowSpec]:
+    (search, *other_searches), (reader, *other_readers) = _searches(config), _readers(config)
+
+    def il(model: str, found: str) -> list[Play]:
+        return [
+            Play(
+                f"run-{model}-by-{found}-{seed}",
+                "il",
+                {"checkpoint": f"{{{model}-{seed}}}", "search": f"{{{found}-{seed}}}"},
+                seed,
+            )
+            for seed in config.seeds
+        ]
+
+    return [
+        RowSpec("rule", [Play("run-rule", "rule")], "45.6 / 9.6 %"),
+        RowSpec("IL", il(reader, search), "59.9 / 29.1 %"),
+        *(RowSpec("IL without pretrained choice", il(name, search)) for name in other_readers),
+        *(RowSpec("IL without pretrained search", il(reader, name)) for name in other_searches),
+    ]
+
+
+def _pretrained_notes(config: ExperimentConfig) -> list[str]:
+    how = config.pretrained
+    choice = f"the encoder {config.encoder}" if config.encoder else "the small encoder"
+    search = f"the search model {config.search_model}" if config.search_model else "the small one"
+    return [
+        f"IL reads pages with {choice} and searches with {search}. Without pretraining: the same"
+        " architecture and training, its weights drawn at random. The paper's models are BERT base"
+        f" and BART base, 10 passes over 1,012 demonstrations by people; here {how.epochs} passes"
+        f" over those of the shopper, {how.choice.lengths.page} tokens of a page, a learning rate"
+        f" of {how.learning_rate:g}.",
+    ]
+
+
+def _check_pretrained(config: ExperimentConfig) -> None:
+    if not config.encoder and not config.search_model:
+        raise SettingError(
+            "This experiment compares a pretrained model with one of its architecture alone; name"
+            " one with --encoder or --search-model."
+        )
+
+
 def _before_pictures(config: ExperimentConfig) -> list[ExperimentJob]:
     seeing = [
         Imitate(f"il-seeing-{seed}", seed, _DEMONSTRATIONS, _PICTURES) for seed in config.seeds
@@ -290,4 +371,11 @@ EXPERIMENTS: Final = {
     ),
     "pictures": Experiment("With and without pictures", _picture_rows, _before_pictures),
     "search": Experiment("With and without a learnt search", _search_rows, _before_imitation),
+    "pretrained": Experiment(
+        "With and without pretrained weights",
+        _pretrained_rows,
+        _before_pretrained,
+        notes=_pretrained_notes,
+        needs=_check_pretrained,
+    ),
 }

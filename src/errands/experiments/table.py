@@ -58,6 +58,8 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of each seed, goal by goal."""
     products: tuple[str, ...] = ()
     """What each goal is of; empty: each of a product of its own."""
+    weights: str = "episode"
+    """What counts alike, as the protocol says: every episode, or every product (`cluster`)."""
 
     @property
     def labels(self) -> NDArray[np.int64] | None:
@@ -98,10 +100,11 @@ class ExperimentTable(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_row(name: str, places: Sequence[Path], paper: str = "") -> ExperimentRow:
     """An agent's row, of a run for each seed."""
-    rewards, steps, products = [], [], ()
+    rewards, steps, products, weights = [], [], (), "episode"
     for place in places:
         with closing(open_run(str(place))) as store:
             columns = read_columns(store)
+            weights = str(store.info.protocol.get("weights", "episode"))
         failed = int(columns.failed.sum())
         if failed:
             raise DataError(
@@ -114,17 +117,23 @@ def read_row(name: str, places: Sequence[Path], paper: str = "") -> ExperimentRo
     matrix = np.array(rewards)
     won = (matrix >= 1).astype(float)
     labels = np.unique(products, return_inverse=True)[1]
-    success = Clusters(won.mean(axis=0), labels)
+    success = Clusters(won.mean(axis=0), labels, weights=weights)
+    of_seed = [
+        [Clusters(line, labels, weights=weights).mean for line in part] for part in (matrix, won)
+    ]
     return ExperimentRow(
         name=name,
-        score=estimate(Clusters(matrix.mean(axis=0), labels), f"{name} score").times(100),
+        score=estimate(
+            Clusters(matrix.mean(axis=0), labels, weights=weights), f"{name} score"
+        ).times(100),
         success=estimate(success, f"{name} success", is_rate=True).times(100),
-        scores=tuple((100 * matrix.mean(axis=1)).tolist()),
-        successes=tuple((100 * won.mean(axis=1)).tolist()),
+        scores=tuple(100 * mean for mean in of_seed[0]),
+        successes=tuple(100 * mean for mean in of_seed[1]),
         steps=float(np.mean(steps)),
         paper=paper,
         rewards=tuple(tuple(line.tolist()) for line in matrix),
         products=products,
+        weights=weights,
     )
 
 
@@ -193,15 +202,14 @@ def _differences(one: ExperimentRow, other: ExperimentRow) -> tuple[Estimate, Es
         raise DataError(f"{one.name} and {other.name} were not tested on the same goals.")
     name = f"{one.name} | {other.name}"
     return (
-        _paired(first.mean(axis=0) - second.mean(axis=0), one.labels, name),
-        _paired(_won(first) - _won(second), one.labels, f"{name} success"),
+        _paired(first.mean(axis=0) - second.mean(axis=0), one, name),
+        _paired(_won(first) - _won(second), one, f"{name} success"),
     )
 
 
-def _paired(
-    differences: NDArray[np.float64], labels: NDArray[np.int64] | None, name: str
-) -> Estimate:
-    return estimate(Clusters(differences, labels), name, span=(-1.0, 1.0)).times(100)
+def _paired(differences: NDArray[np.float64], row: ExperimentRow, name: str) -> Estimate:
+    clusters = Clusters(differences, row.labels, weights=row.weights)
+    return estimate(clusters, name, span=(-1.0, 1.0)).times(100)
 
 
 def _won(rewards: NDArray[np.float64]) -> NDArray[np.float64]:

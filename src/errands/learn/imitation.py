@@ -70,12 +70,25 @@ PRESETS: Final = {
 }
 
 
-def with_encoder(config: ImitationConfig, name: str) -> ImitationConfig:
-    """The same with a pretrained encoder, which reads whole pages as in the paper: 512 tokens,
-    128 of an action."""
-    limits = TokenLimits(instruction=64, past=64, page=380, action=128)
+WHOLE_PAGES: Final = TokenLimits(instruction=64, past=64, page=380, action=128)
+"""As much as the paper's encoder reads: 512 tokens, 128 of an action."""
+
+
+def with_encoder(
+    config: ImitationConfig,
+    name: str,
+    *,
+    from_scratch: bool = False,
+    lengths: TokenLimits = WHOLE_PAGES,
+) -> ImitationConfig:
+    """The same with a pretrained encoder, which reads whole pages unless told."""
     choice = msgspec.structs.replace(
-        config.choice, encoder="pretrained", pretrained=name, width=0, lengths=limits
+        config.choice,
+        encoder="pretrained",
+        pretrained=name,
+        from_scratch=from_scratch,
+        width=0,
+        lengths=lengths,
     )
     return msgspec.structs.replace(config, choice=choice)
 

@@ -72,6 +72,8 @@ class SearchTrainingConfig(SupervisedConfig, frozen=True, kw_only=True):
     """Of the small model."""
     model: str = ""
     """A BART or T5 checkpoint of Hugging Face's, by name or path, to train instead."""
+    from_scratch: bool = False
+    """Whether that one's weights are drawn anew, as in the paper's ablation."""
     epochs: int = 20
     word_dropout: float = 0.0
     """Share of an instruction's known words that the small model sees as if they were unknown."""
@@ -165,7 +167,13 @@ def _pretrained_task(
 ) -> SupervisedTask[Any, Sequence[DemonstratedQuery]]:
     from errands.learn.models.pretrained_search import open_for_training
 
-    searcher = open_for_training(config.model, folder, is_new=is_new)
+    searcher = open_for_training(
+        config.model,
+        folder,
+        is_new=is_new,
+        from_scratch=config.from_scratch,
+        seed=config.seed,
+    )
     return SupervisedTask(
         len(training),
         lambda: searcher.model,

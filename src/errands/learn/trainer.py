@@ -47,6 +47,8 @@ __all__ = [
 
 _SAVING_SHARE: Final = 20
 """Saving takes at most one part in so many of the time, however large the model is."""
+_LATER: Final = {"from_scratch": False}
+"""Settings that checkpoints of earlier versions do not have, and what they are there."""
 
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
@@ -155,7 +157,8 @@ def read_stored(folder: Path, info: CheckpointInfo, resume: bool) -> dict[str, A
     if stored is None:
         return None
     earlier = read_info(folder, info.kind)
-    if earlier.config != info.config:
+    later = {name: value for name, value in _LATER.items() if name in info.config}
+    if {**later, **earlier.config} != info.config:
         raise SettingError(
             f"{folder} was trained with other settings; resume it with the same, or name another."
         )

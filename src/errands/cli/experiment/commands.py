@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ class _ExperimentOptions:
     catalog: str = typer.Option(
         "",
         "--data",
-        help="Another catalogue than the demo, with 100 human goals or more to test on.",
+        help="Another catalogue than the demo: the 1,000 real products (webshop-1k), or one with"
+        " 100 human goals or more to test on.",
         autocompletion=catalog_names,
     )
     workers: int = typer.Option(2, min=1, help="Jobs at once, a core each.")
@@ -68,12 +69,14 @@ def table(
     """Scripts, IL, RL, IL+RL, RNN and the choice oracle on held-out goals, over seeds.
 
     Below an hour on two cores, with --quick some minutes. Finished jobs stay in the folder: the
-    same command goes on with what is left, and the other experiments use them, too.
+    same command goes on with what is left, and the other experiments use them, too. With the real
+    products as --data, what is learnt from is of webshop-1k-train, and tested is on webshop-1k.
 
     Examples:
 
     \b
       errands experiment table
+      errands experiment table --data webshop-1k --out experiment-1k
       errands experiment table --difficulty paper --goals 1000 --seeds 3
       errands experiment table --quick --check
     """
@@ -98,6 +101,110 @@ _add(
 _add("chance", "Greedy search and choice against sampled ones (table 7).")
 _add("pictures", "Imitation with and without pictures (table 8).")
 _add("search", "Imitation with and without a learnt search.")
+
+
+@app.command("pretrained")
+@takes_records
+def pretrained(
+    chosen: _ExperimentOptions,
+    encoder: str = typer.Option(
+        "",
+        metavar="NAME_OR_PATH",
+        help="A BERT, RoBERTa or DistilBERT checkpoint of Hugging Face's to read pages with.",
+    ),
+    search_model: str = typer.Option(
+        "", metavar="NAME_OR_PATH", help="A BART or T5 checkpoint to search with."
+    ),
+    demonstrations: int = typer.Option(100, min=1, help="How many are learnt from."),
+    episodes: int = typer.Option(100, min=1, help="How many goals are tested on."),
+    epochs: int = typer.Option(2, min=1, help="Passes over them, of the choice model."),
+    as_json: bool = Json,
+) -> None:
+    """Imitation with and without pretrained weights (the paper's ablations).
+
+    The same architecture and training each time, from the checkpoint and from weights drawn at
+    random: of the choice model with --encoder, of the search model with --search-model. Processors
+    take long: the defaults are for an encoder of 20 million weights.
+
+    Examples:
+
+    \b
+      errands experiment pretrained --encoder all-minilm-l6-v2 --seeds 1
+      errands experiment pretrained --encoder bert-base-uncased --search-model facebook/bart-base
+    """
+    from errands.experiments.config import FULL
+
+    _run(
+        "pretrained",
+        replace(chosen, out=chosen.out or Path("experiment-pretrained")),
+        False,
+        as_json,
+        encoder=encoder,
+        search_model=search_model,
+        demonstrations=demonstrations,
+        episodes=episodes,
+        pretrained=msgspec.structs.replace(FULL.pretrained, epochs=epochs),
+    )
+
+
+@app.command("human-queries")
+def human_queries(
+    pairs: Path = typer.Argument(help="People's queries: the original's goal_query_map.json."),
+    instructions: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="The original's human_goals.json: learn from goals 1500 and later, hold out 0 to 499."
+        " Without it three tenths of the instructions are held out.",
+    ),
+    catalog: list[str] = typer.Option(
+        [],
+        "--data",
+        help="A catalogue to search in; may be repeated.",
+        autocompletion=catalog_names,
+    ),
+    out: Path = typer.Option(
+        Path("human-queries"), help="The folder for models; the same command goes on."
+    ),
+    seeds: int = typer.Option(3, min=1, help="How many models are trained."),
+    model: str | None = typer.Option(
+        None,
+        metavar="NAME_OR_PATH",
+        help="A BART or T5 checkpoint of Hugging Face's to train instead of a small model.",
+    ),
+    epochs: int | None = typer.Option(None, min=1, help="Passes over all queries."),
+    as_json: bool = Json,
+) -> None:
+    """Train a search model on people's queries, and compare it with the rules.
+
+    How like people's its queries are, on instructions that are held out; where the wanted product
+    is among what they find, and what the choice oracle earns with them, on goals of the catalogues
+    that are named. A minute of CPU time for each small model.
+
+    Examples:
+
+    \b
+      errands experiment human-queries goal_query_map.json --instructions human_goals.json
+      errands experiment human-queries goal_query_map.json --data webshop-1k --seeds 1
+    """
+    need_torch()
+    from errands.experiments.human_queries import study_queries, to_markdown
+    from errands.learn.data.query_pairs import read_pairs
+    from errands.learn.search import PRESETS
+
+    config = msgspec.structs.replace(PRESETS["paper" if model else "small"], threads=1)
+    changes = {"model": model, "epochs": epochs}
+    config = msgspec.structs.replace(
+        config, **{name: value for name, value in changes.items() if value is not None}
+    )
+    parted = read_pairs(pairs, instructions)
+    with progress_bar() as bar:
+        study = study_queries(out, parted, catalog, config=config, seeds=range(seeds), progress=bar)
+    text = to_markdown(study)
+    (out / "human-queries.md").write_text(text + "\n", encoding="utf-8")
+    if as_json:
+        print_json(msgspec.to_builtins(study))
+    else:
+        results.print(text)
 
 
 @app.command("calibration")
@@ -153,6 +260,7 @@ def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **ch
     from errands.experiments.config import FULL, QUICK
     from errands.experiments.fresh import with_fresh_goals
     from errands.experiments.paper import EXPERIMENTS
+    from errands.experiments.real_data import is_real, real_config, with_real_goals
     from errands.experiments.scheduler import costs, open_folder, run_jobs
     from errands.experiments.table import to_markdown
     from errands.runs.store.lock import RunLock
@@ -163,14 +271,15 @@ def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **ch
     )
     if chosen.seeds is not None:
         config = msgspec.structs.replace(config, seeds=tuple(range(chosen.seeds)))
-    if chosen.catalog:
-        Catalog.open(chosen.catalog)  # Before there is anything of this experiment.
+    # Before there is anything of this experiment.
+    if chosen.catalog and is_real(Catalog.open(chosen.catalog)):
+        config = real_config(config)
     folder = chosen.out or Path("experiment-quick" if chosen.quick else "experiment")
     experiment = EXPERIMENTS[name]
     if not config.difficulty:
         experiment.check(config)
     open_folder(folder, config)
-    config = with_fresh_goals(folder, config)
+    config = with_real_goals(folder, with_fresh_goals(folder, config))
     experiment.check(config)
     jobs = experiment.jobs(config)
     with RunLock(folder), _bars(len(jobs)) as show:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -30,6 +30,11 @@ app = typer.Typer(
     name="train",
     no_args_is_help=True,
     help="Train agents: demonstrations, search, imitation, DAgger, reinforcement, PPO.",
+)
+
+_NOT_SCRATCH: Final = (
+    "--from-scratch draws the weights of a pretrained model anew, and none is named; add {}"
+    " NAME_OR_PATH, or leave it out: small models begin from scratch anyway."
 )
 
 
@@ -99,6 +104,9 @@ def choice(
         help="A BERT, RoBERTa or DistilBERT checkpoint of Hugging Face's to read pages with;"
         " implies --preset paper.",
     ),
+    from_scratch: bool = typer.Option(
+        False, "--from-scratch", help="Draw the encoder's weights anew (the paper's ablation)."
+    ),
     pictures: Path | None = typer.Option(
         None, help="Vectors of products' pictures, of `train pictures`."
     ),
@@ -131,7 +139,9 @@ def choice(
             raise SettingError(
                 f"--preset {name} has an encoder of its own; leave --encoder or --preset out."
             )
-        config = with_encoder(config, encoder)
+        config = with_encoder(config, encoder, from_scratch=from_scratch)
+    elif from_scratch:
+        raise SettingError(_NOT_SCRATCH.format("--encoder"))
     config = changed(config, choice=changed(config.choice, width=width))
 
     def train(shown: Any, others: Any, config: Any, options: Any) -> Any:
@@ -148,12 +158,24 @@ def choice(
 def search(
     lesson: SupervisedOptions,
     how: TrainingRun,
-    demonstrations: str = typer.Argument(help="A run with whole text_rich pages."),
+    demonstrations: str = typer.Argument(
+        help="A run with whole text_rich pages, or people's queries: the original's"
+        " goal_query_map.json."
+    ),
+    instructions: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="The original's human_goals.json: of people's queries, leave out those for goals that"
+        " are tested on (0 to 1499).",
+    ),
     preset: str | None = typer.Option(
         None, help="small (from scratch), or paper (with --model; BART by default)."
     ),
     model: str | None = typer.Option(
         None, help="A BART or T5 checkpoint of Hugging Face's to train, by name or path."
+    ),
+    from_scratch: bool = typer.Option(
+        False, "--from-scratch", help="Draw the model's weights anew (the paper's ablation)."
     ),
     as_json: bool = Json,
 ) -> None:
@@ -165,6 +187,7 @@ def search(
 
     \b
       errands train search demos --out search
+      errands train search goal_query_map.json --instructions human_goals.json --out people
       errands train search demos --out bart --model facebook/bart-base
       errands run shop-learn --agent il --checkpoint il --set search=search
     """
@@ -172,7 +195,9 @@ def search(
     from errands.learn.search import PRESETS, train_search
 
     name = preset or ("paper" if model else "small")
-    config = changed(find_preset(name, PRESETS), model=model)
+    config = changed(find_preset(name, PRESETS), model=model, from_scratch=from_scratch)
+    if from_scratch and not config.model:
+        raise SettingError(_NOT_SCRATCH.format("--model"))
     if name == "small" and model:
         raise SettingError("--preset small trains from scratch; leave --model or --preset out.")
 
@@ -185,7 +210,14 @@ def search(
             options=options,
         )
 
-    _train_supervised(train, config, demonstrations, lesson, how, "queries", "words", as_json)
+    if instructions is not None and not demonstrations.endswith(".json"):
+        raise SettingError(
+            f"--instructions says which of people's queries to learn from, and {demonstrations}"
+            " holds none; leave it out."
+        )
+    _train_supervised(
+        train, config, demonstrations, lesson, how, "queries", "words", as_json, instructions
+    )
 
 
 def _train_supervised(
@@ -197,6 +229,7 @@ def _train_supervised(
     examples: str,
     unit: str,
     as_json: bool,
+    instructions: str | None = None,
 ) -> None:
     """Learn from demonstrations: `examples` is what is taken from them, `unit` what can be right.
 
@@ -211,7 +244,7 @@ def _train_supervised(
         seed=how.seed,
         held_out=share,
     )
-    shown = checked(demonstrations, lesson.catalog, lesson.least)
+    shown = checked(demonstrations, lesson.catalog, lesson.least, instructions)
     remarks.print(
         f"{len(getattr(shown, examples)):,} {examples} of {shown.episodes:,} episodes;"
         f" {shown.left_out:,} left out for their reward."

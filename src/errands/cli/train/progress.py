@@ -148,16 +148,22 @@ def changed(config: Any, **settings: Any) -> Any:
     )
 
 
-def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstrations":
-    """Demonstrations of a run, if it was played on that catalogue."""
+def checked(
+    demonstrations: str, catalog: str | None, least: float, instructions: str | None = None
+) -> "Demonstrations":
+    """Demonstrations of a run, if it was played on that catalogue, or of the original's files."""
     from errands.learn.data.demonstrations import read_choices_file, read_demonstrations
+    from errands.learn.data.query_pairs import read_query_file
     from errands.learn.environments import checksum_on
 
-    if demonstrations.endswith(".jsonl"):
+    if demonstrations.endswith((".jsonl", ".json")):
         if catalog is not None:
             raise SettingError(
                 f"{demonstrations} does not say which catalogue it is of; leave --data out."
             )
+        if demonstrations.endswith(".json"):
+            places = None if instructions is None else Path(instructions)
+            return read_query_file(Path(demonstrations), places)
         return read_choices_file(demonstrations)
     checksum = None if catalog is None else checksum_on(demonstrations, catalog)
     return read_demonstrations(demonstrations, least=least, checksum=checksum)

@@ -72,7 +72,9 @@ def new_builder(
     if config.encoder == "matching":
         return ModelBuilder(associations=learn_associations(wanted))
     if config.encoder == "pretrained":
-        encoder = open_encoder(config.pretrained, config.width, seed)
+        encoder = open_encoder(
+            config.pretrained, config.width, seed, from_scratch=config.from_scratch
+        )
         return ModelBuilder(encoder.tokenizer, encoder)
     return ModelBuilder(Vocabulary.of(texts, most=most))
 

@@ -7,7 +7,7 @@ instruction's first word elsewhere.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 import torch
@@ -31,8 +31,6 @@ __all__ = [
     "with_pictures",
 ]
 
-_EDITION: Final = "edition"
-
 
 class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What a choice model is made of."""
@@ -41,6 +39,8 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What reads pages; `matching` reads no words, but how well they fit (`data.matching`)."""
     pretrained: str = ""
     """Of the encoder `pretrained`: a BERT checkpoint of Hugging Face's, by name or path."""
+    from_scratch: bool = False
+    """Whether that one's weights are drawn anew, as in the paper's ablation."""
     width: int = 64
     """Of the vectors; 0 for that of the pretrained encoder."""
     layers: int = 1
@@ -60,10 +60,10 @@ class ChoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_edition(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a choice model as a checkpoint has them, with the edition of those that were
-    written before there was another. The matching model is the same in all."""
+    """The settings of a choice model as a checkpoint has them, with what those that were written
+    before there was a choice lack. The matching model is the same in all editions."""
     first = 2 if stored.get("encoder") == "matching" else 1
-    return {**stored, _EDITION: stored.get(_EDITION, first)}
+    return {"edition": first, "from_scratch": False, **stored}
 
 
 def check_width(config: ChoiceConfig) -> None:

@@ -137,11 +137,13 @@ class PretrainedEncoder(nn.Module):
         return read
 
 
-def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
+def open_encoder(
+    name: str, width: int, seed: int, *, from_scratch: bool = False
+) -> PretrainedEncoder:
     """A checkpoint by its name on the Hub or by its path, to be trained.
 
     `width` is that of the vectors, 0 for the model's own. What is not in the checkpoint (the four
-    marks) is drawn with `seed`.
+    marks) is drawn with `seed`, and so is everything else `from_scratch`.
     """
     source = find_source(name)
     config = read_config(source)
@@ -158,12 +160,19 @@ def open_encoder(name: str, width: int, seed: int) -> PretrainedEncoder:
         # With the space before it: byte-level tokenizers would make it a token.
         marks = [library().AddedToken(mark, lstrip=True, normalized=False) for mark in BUTTONS]
         tokenizer.add_tokens(marks, special_tokens=True)
+        if from_scratch:
+            model = _drawn(config)
         if len(tokenizer) > model.get_input_embeddings().num_embeddings:
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         return model
 
     with seeded_torch(seed):
         return _made(source, load(name, read), tokenizer, width)
+
+
+def _drawn(config: Any) -> Any:
+    """A model of an architecture, with weights drawn at random."""
+    return library().AutoModel.from_config(config, dtype=torch.float32, trust_remote_code=False)
 
 
 def rebuild_encoder(folder: Path, width: int) -> PretrainedEncoder:
@@ -173,12 +182,7 @@ def rebuild_encoder(folder: Path, width: int) -> PretrainedEncoder:
     _check_architecture(source.name, config)
     tokenizer = read_tokenizer(source)
     with seeded_torch(0):
-        model = load(
-            source.name,
-            lambda: library().AutoModel.from_config(
-                config, dtype=torch.float32, trust_remote_code=False
-            ),
-        )
+        model = load(source.name, lambda: _drawn(config))
         return _made(source, model, tokenizer, width)
 
 

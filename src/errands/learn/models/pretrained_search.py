@@ -105,11 +105,21 @@ def open_pretrained(name: str) -> PretrainedSearcher:
     return PretrainedSearcher(model.eval(), read_tokenizer(source))
 
 
-def open_for_training(name: str, folder: Path, *, is_new: bool) -> PretrainedSearcher:
-    """A checkpoint to train further; its settings and tokenizer are put into `folder`."""
+def open_for_training(
+    name: str, folder: Path, *, is_new: bool, from_scratch: bool = False, seed: int = 0
+) -> PretrainedSearcher:
+    """A checkpoint to train further; its settings and tokenizer are put into `folder`. Its weights
+    are drawn anew with `seed` if it is to begin `from_scratch`."""
     if not is_new:
         return rebuild_searcher(folder)
     searcher = open_pretrained(name)
+    if from_scratch:
+        with seeded_torch(seed):
+            drawn = library().AutoModelForSeq2SeqLM.from_config(
+                searcher.model.config, dtype=torch.float32, trust_remote_code=False
+            )
+        drawn.generation_config = searcher.model.generation_config
+        searcher = PretrainedSearcher(drawn.eval(), searcher.tokenizer)
     model = searcher.model
     save_parts(folder, model.config, model.generation_config, searcher.tokenizer)
     return searcher
