@@ -20,7 +20,7 @@ from errands.learn.ppo import PPOConfig
 from errands.learn.search import PRESETS as SEARCH
 from errands.learn.search import SearchTrainingConfig
 
-__all__ = ["FULL", "QUICK", "ExperimentConfig"]
+__all__ = ["FULL", "PAPER_RNN", "QUICK", "ExperimentConfig"]
 
 
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +78,8 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     pretrained_search: SearchTrainingConfig = msgspec.structs.replace(SEARCH["paper"], threads=1)
 
 
+PAPER_RNN: Final = RL["paper-rnn"]
+"""The paper's own: hidden size 512, 100,000 steps."""
 FULL: Final = ExperimentConfig()
 QUICK: Final = ExperimentConfig(
     seeds=(0,),

@@ -187,8 +187,8 @@ def _main_notes(config: ExperimentConfig) -> list[str]:
         f"IL: DAgger, {dagger.num_iterations} rounds of {dagger.num_steps * dagger.num_envs:,}"
         f" steps. IL+RL: PPO, {config.further.total_timesteps:,} steps from there. RL:"
         f" {config.scratch.total_timesteps:,} from scratch. RNN: A2C,"
-        f" {config.rnn.total_timesteps:,} from scratch, hidden size {rnn.hidden} (the paper's 512"
-        " would take hours on a processor).",
+        f" {config.rnn.total_timesteps:,} from scratch, hidden size {rnn.hidden}"
+        + ("." if rnn.hidden >= 512 else " (the paper's 512 takes hours: `--rnn paper`)."),
     ]
 
 
@@ -322,8 +322,14 @@ def _pretrained_rows(config: ExperimentConfig) -> list[RowSpec]:
     return [
         RowSpec("rule", [Play("run-rule", "rule")], "45.6 / 9.6 %"),
         RowSpec("IL", il(reader, search), "59.9 / 29.1 %"),
-        *(RowSpec("IL without pretrained choice", il(name, search)) for name in other_readers),
-        *(RowSpec("IL without pretrained search", il(reader, name)) for name in other_searches),
+        *(
+            RowSpec("IL without pretrained choice", il(name, search), "45.8 / 10.6 %")
+            for name in other_readers
+        ),
+        *(
+            RowSpec("IL without pretrained search", il(reader, name), "56.0 / 26.3 %")
+            for name in other_searches
+        ),
     ]
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from errands.atomic import atomic_write
 from errands.errors import SettingError
-from errands.experiments.config import ExperimentConfig
+from errands.experiments.config import PAPER_RNN, ExperimentConfig
 from errands.runs.identity import is_meant_catalog
 from errands.runs.protocol import find_protocol
 from errands.shop.catalog.catalog import Catalog
@@ -62,7 +62,9 @@ def real_config(config: ExperimentConfig) -> ExperimentConfig:
         scratch=replace(
             config.scratch, total_timesteps=min(_PLAYED, config.scratch.total_timesteps)
         ),
-        rnn=replace(config.rnn, total_timesteps=min(_RNN_PLAYED, config.rnn.total_timesteps)),
+        rnn=config.rnn
+        if config.rnn == PAPER_RNN
+        else replace(config.rnn, total_timesteps=min(_RNN_PLAYED, config.rnn.total_timesteps)),
     )
 
 

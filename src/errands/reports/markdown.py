@@ -111,7 +111,8 @@ def _cell(content: Cell) -> str:
     if isinstance(content, Value):
         return points(content.estimate, content.digits)
     if isinstance(content, MeanAndGreatest):
-        return f"{content.mean} (max {content.greatest})"
+        least = f"{content.least} to" if content.least else "max"
+        return f"{content.mean} ({least} {content.greatest})"
     if isinstance(content, CauseCount):
         shown = ", ".join(map(str, content.shown))
         return f"{content.cause.count:,} ({share(content.share)}): {shown}"

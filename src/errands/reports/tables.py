@@ -44,10 +44,11 @@ class Value(NamedTuple):
 
 
 class MeanAndGreatest(NamedTuple):
-    """The mean of something counted in each episode, and the greatest of all."""
+    """The mean of something counted in each episode, the greatest of all, and perhaps the least."""
 
     mean: str
     greatest: str
+    least: str = ""
 
 
 class CauseCount(NamedTuple):
@@ -256,13 +257,13 @@ def shop_tables(runs: Sequence[Run]) -> tuple[Table, Table]:
             _units(runs),
         ),
         Table(
-            "Trajectories: mean and greatest of an episode",
+            "Trajectories: mean of an episode, least and greatest",
             ["run", *spreads],
             [
                 [
                     run,
                     *(
-                        MeanAndGreatest(dash(spread.mean), whole(spread.max))
+                        MeanAndGreatest(dash(spread.mean), whole(spread.max), whole(spread.min))
                         for spread in run.figures.trajectory
                     ),
                 ]

@@ -169,4 +169,4 @@ def _number(value: float | None, digits: int = 1) -> str:
 
 
 def _spread(spread: Any) -> str:
-    return "-" if spread is None else f"{spread.mean:.1f} (to {spread.most:.0f})"
+    return "-" if spread is None else f"{spread.mean:.1f} ({spread.least:.0f} to {spread.most:.0f})"

@@ -61,6 +61,11 @@ def table(
     goals: int = typer.Option(
         1_000, min=1, help="How many fresh goals are tested on, with --difficulty."
     ),
+    rnn: str = typer.Option(
+        "small",
+        help="small (hidden size 128), or paper: 512 and 100,000 steps, a quarter of a day of CPU"
+        " time for each seed.",
+    ),
     check: bool = typer.Option(
         False, "--check", help="Exit with status 1 if a claim does not hold."
     ),
@@ -80,7 +85,13 @@ def table(
       errands experiment table --difficulty paper --goals 1000 --seeds 3
       errands experiment table --quick --check
     """
-    _run("table", chosen, check, as_json, difficulty=difficulty, goals=goals)
+    need_torch()
+    from errands.experiments.config import PAPER_RNN
+
+    if rnn not in ("small", "paper"):
+        raise SettingError(f"There is no RNN {rnn!r}; expected small or paper.")
+    changes = {"rnn": PAPER_RNN} if rnn == "paper" else {}
+    _run("table", chosen, check, as_json, difficulty=difficulty, goals=goals, **changes)
 
 
 def _add(name: str, description: str) -> None:
@@ -203,6 +214,45 @@ def human_queries(
     (out / "human-queries.md").write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json(msgspec.to_builtins(study))
+    else:
+        results.print(text)
+
+
+@app.command("people")
+def people(
+    runs: list[str] = typer.Argument(
+        help="Runs of people, as `errands crowd export demonstrations` and `errands crowd"
+        " import-logs` write them, and of agents on the same goals."
+    ),
+    include_trials: bool = typer.Option(
+        False, "--include-trials", help="Count the first assignments of each worker, too."
+    ),
+    out: Path | None = typer.Option(None, help="A Markdown file to write as well."),
+    as_json: bool = Json,
+) -> None:
+    """The paper's human rows: everybody, experts, the best and the last, and trajectories.
+
+    Score, success and the reward's parts; states visited, items checked and searches on average, at
+    most and at least. Other runs are rows beside them.
+
+    Examples:
+
+    \b
+      errands crowd export demonstrations site.sqlite --data shop-1k --out runs/people
+      errands run runs/people/protocol.toml --agent rule --out runs/rule
+      errands experiment people runs/people runs/rule
+    """
+    from errands.experiments.people import people_rows, to_markdown
+
+    rows = people_rows(runs, include_trials=include_trials)
+    text = to_markdown(rows)
+    if out is not None:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as failure:
+            raise SettingError(f"{out} cannot be written ({failure.strerror}).") from None
+    if as_json:
+        print_json(msgspec.to_builtins(rows))
     else:
         results.print(text)
 

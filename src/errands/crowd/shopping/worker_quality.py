@@ -14,7 +14,7 @@ import msgspec
 __all__ = [
     "BAR",
     "TRIALS",
-    "MeanAndMax",
+    "CountSpread",
     "ShoppingFigures",
     "ShoppingResult",
     "Worker",
@@ -51,11 +51,12 @@ class ShoppingResult(msgspec.Struct, frozen=True, kw_only=True):
     searches: int = 0
 
 
-class MeanAndMax(msgspec.Struct, frozen=True):
-    """How many it were: on average, and at most."""
+class CountSpread(msgspec.Struct, frozen=True):
+    """How many it were: on average, at most, and at least."""
 
     mean: float
     most: float
+    least: float = 0.0
 
 
 class ShoppingFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,11 +69,11 @@ class ShoppingFigures(msgspec.Struct, frozen=True, kw_only=True):
     """How many of a hundred got the full reward."""
     deviation: float | None = None
     """The standard deviation of the scores, in the same points (of a sample: n - 1)."""
-    seconds: MeanAndMax | None = None
-    steps: MeanAndMax | None = None
-    states: MeanAndMax | None = None
-    items: MeanAndMax | None = None
-    searches: MeanAndMax | None = None
+    seconds: CountSpread | None = None
+    steps: CountSpread | None = None
+    states: CountSpread | None = None
+    items: CountSpread | None = None
+    searches: CountSpread | None = None
 
 
 class Worker(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,5 +191,5 @@ def workers(
     return rated
 
 
-def _spread(values: Sequence[float]) -> MeanAndMax:
-    return MeanAndMax(math.fsum(values) / len(values), float(max(values)))
+def _spread(values: Sequence[float]) -> CountSpread:
+    return CountSpread(math.fsum(values) / len(values), float(max(values)), float(min(values)))

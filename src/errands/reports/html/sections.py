@@ -69,6 +69,9 @@ def _cell(content: Cell) -> Markup:
     if isinstance(content, Value):
         return value(content.estimate, content.digits)
     if isinstance(content, MeanAndGreatest):
+        if content.least:
+            spread = (content.mean, content.least, content.greatest)
+            return html("{} <small>{} to {}</small>", *spread)
         return html("{} <small>max {}</small>", content.mean, content.greatest)
     if isinstance(content, CauseCount):
         return html("{:,} <small>{}</small>", content.cause.count, share(content.share))

@@ -59,12 +59,13 @@ class RewardPart(msgspec.Struct, frozen=True):
 
 
 class EpisodeSpread(msgspec.Struct, frozen=True):
-    """Mean and greatest of something counted in each episode."""
+    """Mean, greatest and least of something counted in each episode."""
 
     name: str
     title: str
     mean: float | None
     max: float | None
+    min: float | None = None
 
 
 class Bin(msgspec.Struct, frozen=True):
@@ -303,7 +304,9 @@ def _shop_parts(columns: Columns, ways: _Ways) -> tuple[RewardPart, ...]:
 def _spread(name: str, title: str, column: Any) -> EpisodeSpread:
     if not len(column):
         return EpisodeSpread(name, title, None, None)
-    return EpisodeSpread(name, title, float(column.mean()), float(column.max()))
+    return EpisodeSpread(
+        name, title, float(column.mean()), float(column.max()), float(column.min())
+    )
 
 
 def _usage(columns: Columns) -> RunUsage:

@@ -34,7 +34,12 @@ from errands.crowd.shopping.demonstrations import (
     read_overview,
 )
 from errands.crowd.shopping.steps import LoggedStep, ShopSession, find_session, session_steps
-from errands.crowd.shopping.worker_quality import MeanAndMax, ShoppingFigures, Worker, WorkerVerdict
+from errands.crowd.shopping.worker_quality import (
+    CountSpread,
+    ShoppingFigures,
+    Worker,
+    WorkerVerdict,
+)
 from errands.errors import ErrandsError
 from errands.markup import EMPTY, Markup, html
 from errands.reports.html.elements import badge, cut, table
@@ -301,10 +306,11 @@ def _spreads(figures: ShoppingFigures) -> list[str]:
     return [*(_spread(one) for one in counts), _spread(figures.seconds, 60)]
 
 
-def _spread(values: MeanAndMax | None, unit: float = 1) -> str:
+def _spread(values: CountSpread | None, unit: float = 1) -> str:
     if values is None:
         return _DASH
-    return html("{:.1f} <small>up to {:.0f}</small>", values.mean / unit, values.most / unit)
+    counted = (values.mean / unit, values.least / unit, values.most / unit)
+    return html("{:.1f} <small>{:.0f} to {:.0f}</small>", *counted)
 
 
 def _figure(value: float | None, digits: int = 1) -> str:
