@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from effort import SLOW, only_slow
+from tiny_models import write_bert
 from typer.testing import CliRunner
 
 if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_py"):
@@ -22,7 +23,7 @@ from errands.cli import app
 from errands.errors import DataError, GoalError, SettingError
 from errands.experiments import config as experiment_config
 from errands.experiments import paper, scheduler
-from errands.experiments.config import FULL, QUICK, ExperimentConfig
+from errands.experiments.config import FULL, PAPER_RNN, QUICK, ExperimentConfig
 from errands.experiments.fresh import with_fresh_goals
 from errands.experiments.jobs import Demonstrate, Play, Search
 from errands.experiments.paper import EXPERIMENTS
@@ -38,7 +39,7 @@ SMALL = ChoiceConfig(width=8, lengths=TokenLimits(page=16))
 
 
 @pytest.fixture(scope="module")
-def tiny(little: Catalog) -> ExperimentConfig:
+def tiny(little: Catalog, tmp_path_factory: pytest.TempPathFactory) -> ExperimentConfig:
     def replace(config: object, **changes: object) -> object:
         return msgspec.structs.replace(config, **changes)  # type: ignore[type-var]
 
@@ -60,6 +61,10 @@ def tiny(little: Catalog) -> ExperimentConfig:
         further=replace(QUICK.further, **ppo),
         scratch=replace(QUICK.scratch, **ppo),
         rnn=replace(QUICK.rnn, total_timesteps=64, choice=gru),
+        encoder=write_bert(tmp_path_factory.mktemp("hub") / "bert"),
+        pretrained=replace(
+            QUICK.pretrained, epochs=1, choice=ChoiceConfig(lengths=TokenLimits(page=16))
+        ),
     )
 
 
@@ -117,6 +122,53 @@ def test_models_saw_and_searched_as_planned(done: Path, tiny: ExperimentConfig) 
         assert store.info.seed == 1
     finally:
         store.close()
+
+
+def test_pretrained_weights_are_compared_with_drawn_ones(
+    done: Path, tiny: ExperimentConfig
+) -> None:
+    if not tiny.encoder:
+        pytest.skip("needs transformers: pip install 'errands[hf]'")
+    rows = [row.name for row in EXPERIMENTS["pretrained"].read(done, tiny).rows]
+    assert rows == ["rule", "IL", "IL without pretrained choice"]
+    for name, is_drawn in (("il-pretrained-1", False), ("il-drawn-1", True)):
+        choice = json.loads((done / name / "about.json").read_text())["config"]["choice"]
+        assert (choice["encoder"], choice["from_scratch"]) == ("pretrained", is_drawn)
+        assert choice["lengths"]["page"] == 16
+    both = msgspec.structs.replace(tiny, search_model="facebook/bart-base")
+    names = [row.name for row in EXPERIMENTS["pretrained"].rows(both)]
+    assert names == [*rows, "IL without pretrained search"]
+    weights = {
+        job.name: getattr(job, "weights", "") for job in EXPERIMENTS["pretrained"].jobs(both)
+    }
+    assert weights["search-drawn-1"] == "drawn"
+    bare = msgspec.structs.replace(tiny, encoder="")
+    with pytest.raises(SettingError, match="name one with --encoder"):
+        EXPERIMENTS["pretrained"].check(bare)
+
+
+def test_the_paper_s_rnn_can_be_asked_for() -> None:
+    assert (PAPER_RNN.choice.hidden, PAPER_RNN.total_timesteps, PAPER_RNN.num_envs) == (
+        512,
+        10**5,
+        4,
+    )
+    notes = EXPERIMENTS["table"].notes
+    assert "--rnn paper" in notes(FULL)[1]
+    assert "hidden size 512." in notes(msgspec.structs.replace(FULL, rnn=PAPER_RNN))[1]
+    with pytest.raises(SettingError, match="no RNN 'huge'"):
+        CliRunner().invoke(app, ["experiment", "table", "--rnn", "huge"], catch_exceptions=False)
+
+
+def test_agents_of_table_7_go_round_in_circles_as_published(
+    done: Path, tiny: ExperimentConfig
+) -> None:
+    def breaker(name: str) -> str:
+        with closing(open_run(str(done / name))) as store:
+            return str(store.info.agent_settings["cycle_breaker"])
+
+    assert breaker("run-il-published-choice-1") == breaker("run-il-circling-1") == "off"
+    assert breaker("run-il-best-choice-1") == breaker("run-il-1") == "on"
 
 
 def test_nothing_is_done_twice(done: Path, tiny: ExperimentConfig) -> None:

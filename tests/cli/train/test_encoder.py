@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from effort import only_slow
+from tiny_models import write_bert
 from typer.testing import CliRunner
 
 from errands.cli import app
@@ -41,22 +42,9 @@ def _called(*words: object) -> str:
 def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     little: Catalog, demos: str, tmp_path: Path
 ) -> None:
-    transformers = pytest.importorskip(
-        "transformers", reason="needs transformers: pip install 'errands[hf]'"
-    )
-    from errands.learn.models.runtime import seeded_torch
-
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'errands[hf]'")
     hub, il, rl = (tmp_path / name for name in ("hub", "il", "rl"))
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    words = "a i for the with buy now back to search prev next red blue item opened < >".split()
-    hub.mkdir()
-    (hub / "vocab.txt").write_text("\n".join([*marks, *words]))
-    config = transformers.BertConfig(
-        vocab_size=len(marks) + len(words), hidden_size=16, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=16,
-    )  # fmt: skip
-    with seeded_torch(1):
-        transformers.BertModel(config).save_pretrained(hub)
+    write_bert(hub)
     train = ("train", "choice", demos, "--out", il, "--encoder", hub, "--epochs", 1, "--json")
     told = json.loads(_called(*train))
     assert told["updates"] == json.loads(_called(*train, "--resume"))["updates"] > 0
@@ -78,6 +66,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
         (["--encoder", "x", "--preset", "rnn"], "leave --encoder or --preset out"),
         (["--encoder", "x", "--preset", "huge"], "small, matching, rnn, paper"),
         (["--encoder", ""], "needs a name or a path"),
+        (["--from-scratch"], "--from-scratch draws the weights of a pretrained model anew"),
         (["--encoder", "./nowhere"], "cannot be had"),
     ],
 )

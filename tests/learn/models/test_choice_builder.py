@@ -186,6 +186,31 @@ def test_reinforcement_from_scratch_takes_a_pretrained_encoder(
     open_policy(str(tmp_path / "rl"))
 
 
+def test_weights_can_be_drawn_anew(shown: Demonstrations, readers: Readers, tmp_path: Path) -> None:
+    """The paper's ablation: the same architecture and tokenizer, and nothing that was learnt."""
+    config = _config(readers("bert"), epochs=1)
+    drawn = msgspec.structs.replace(
+        config, choice=msgspec.structs.replace(config.choice, from_scratch=True)
+    )
+    encoders = [
+        new_builder(one.choice, (), 0, seed).encoder
+        for one, seed in ((config, 0), (drawn, 0), (drawn, 0), (drawn, 1))
+    ]
+    kept, first, same, other = (
+        {} if encoder is None else encoder.model.state_dict() for encoder in encoders
+    )
+    name = "encoder.layer.0.attention.self.query.weight"
+    assert kept.keys() == first.keys()
+    assert not torch.equal(kept[name], first[name])
+    assert torch.equal(first[name], same[name])
+    assert not torch.equal(first[name], other[name])
+    train_choice(shown, tmp_path / "il", drawn, options=TrainingOptions(stop=lambda: True))
+    about = json.loads((tmp_path / "il" / "about.json").read_text())
+    assert about["config"]["choice"]["from_scratch"]
+    train_choice(shown, tmp_path / "il", drawn, options=TrainingOptions(resume=True))
+    assert open_policy(str(tmp_path / "il")).config.from_scratch
+
+
 def test_the_paper_reads_pages_of_512_tokens_as_wide_as_its_encoder() -> None:
     config = with_encoder(PRESETS["paper"], "bert-base-uncased")
     lengths = config.choice.lengths

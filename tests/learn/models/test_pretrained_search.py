@@ -132,6 +132,30 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
 
 
+def test_weights_can_be_drawn_anew(tiny: Callable[[str], str], tmp_path: Path) -> None:
+    """The paper's ablation; what is resumed from before had no such setting."""
+    still = msgspec.structs.replace(
+        CONFIG, model=tiny("bart"), epochs=2, learning_rate=0.0, from_scratch=True
+    )
+    train_search(PAIRS, tmp_path / "drawn", still)
+    train_search(PAIRS, tmp_path / "other", msgspec.structs.replace(still, seed=1))
+    kept = msgspec.structs.replace(still, from_scratch=False)
+    train_search(PAIRS, tmp_path / "kept", kept, options=TrainingOptions(stop=lambda: True))
+    name = "model.shared.weight"
+    drawn, other, from_disk = (
+        torch.load(tmp_path / each / "weights.pt")[name] for each in ("drawn", "other", "kept")
+    )
+    assert not torch.equal(drawn, other)
+    assert not torch.equal(drawn, from_disk)
+    assert torch.equal(from_disk, open_pretrained(tiny("bart")).model.state_dict()[name])
+    about = json.loads((tmp_path / "kept" / "about.json").read_bytes())
+    del about["config"]["from_scratch"]
+    (tmp_path / "kept" / "about.json").write_text(json.dumps(about))
+    train_search(PAIRS, tmp_path / "kept", kept, options=TrainingOptions(resume=True))
+    with pytest.raises(SettingError, match="with other settings"):
+        train_search(PAIRS, tmp_path / "kept", still, options=TrainingOptions(resume=True))
+
+
 def test_other_architectures_and_missing_models_are_one_sentence(
     tmp_path: Path,
 ) -> None:

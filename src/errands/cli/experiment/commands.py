@@ -63,7 +63,7 @@ def table(
     ),
     rnn: str = typer.Option(
         "small",
-        help="small (hidden size 128), or paper: 512 and 100,000 steps, a quarter of a day of CPU"
+        help="small (hidden size 128), or paper: 512 and 100,000 steps, about four hours of CPU"
         " time for each seed.",
     ),
     check: bool = typer.Option(
