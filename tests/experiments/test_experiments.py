@@ -145,6 +145,10 @@ def test_pretrained_weights_are_compared_with_drawn_ones(
     bare = msgspec.structs.replace(tiny, encoder="")
     with pytest.raises(SettingError, match="name one with --encoder"):
         EXPERIMENTS["pretrained"].check(bare)
+    with pytest.raises(DataError, match="which writes no text from a text"):
+        EXPERIMENTS["pretrained"].check(msgspec.structs.replace(tiny, search_model=tiny.encoder))
+    with pytest.raises(DataError, match="cannot be had"):
+        EXPERIMENTS["pretrained"].check(msgspec.structs.replace(tiny, encoder="./nowhere"))
 
 
 def test_the_paper_s_rnn_can_be_asked_for() -> None:

@@ -192,6 +192,11 @@ BESIDE: Final[Mapping[str, Mapping[str, str | None]]] = {
     "experiment chance": _STUDY,
     "experiment pictures": _STUDY,
     "experiment search": _STUDY,
+    "experiment pretrained": {**_STUDY, "--encoder": "{m}/run"},
+    "experiment human-queries": {
+        "pairs": "{m}/pairs.json", "--seeds": "1", "--epochs": "1", "--out": "out",
+    },
+    "experiment people": {"runs": "{m}/run"},
     "experiment calibration": {"--products": "1000", "--seed": "1", "--out": "out"},
     "experiment nouns": {"--items": "{m}/items.json", "--limit": "5"},
     "transfer play": {

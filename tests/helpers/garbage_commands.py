@@ -232,6 +232,8 @@ def _make_good(work: Path, catalogue: str, trials: Sequence[Sequence[str]]) -> s
     (pages / "results.html").write_text(amazon_results(GOODS[:12], False))
     (pages / "item.html").write_text(amazon_item(GOODS[0]))
     (good / "logs").mkdir()
+    pairs = {f"please find me a {colour} hat": [f"{colour} hat"] for colour in ("red", "blue")}
+    (good / "pairs.json").write_text(json.dumps(pairs))
     open_database(str(good / "site.sqlite")).close()
     catalog = Catalog(Path(catalogue))
     rows = [

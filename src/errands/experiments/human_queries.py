@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from errands.agents.oracles.best_purchase import PurchaseOption, best_purchase
 from errands.agents.page_reading import words as split_words
+from errands.errors import DataError
 from errands.experiments.real_data import is_real
 from errands.learn.checkpoint import PROGRESS, read_info
 from errands.learn.data.demonstrations import DemonstratedQuery
@@ -113,6 +114,11 @@ def study_queries(
     folder: the same study goes on, or does not train them again."""
     shops = [(name, Catalog.open(name)) for name in catalogs]
     goals = [part for name, shop in shops for part in _parts(name, shop)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or failure
+        raise DataError(f"{folder} cannot be written ({reason}).") from None
     apart = frozenset(
         instruction_key(goal.instruction_text) for some in goals for goal in some.goals
     )

@@ -32,6 +32,8 @@ from errands.experiments.table import (
     highest,
     read_row,
 )
+from errands.learn.models.pretrained_encoder import check_encoder
+from errands.learn.models.pretrained_search import check_searcher
 from errands.runs.protocol import find_protocol
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.splits import split_indices
@@ -352,6 +354,10 @@ def _check_pretrained(config: ExperimentConfig) -> None:
             "This experiment compares a pretrained model with one of its architecture alone; name"
             " one with --encoder or --search-model."
         )
+    if config.encoder:
+        check_encoder(config.encoder)
+    if config.search_model:
+        check_searcher(config.search_model)
 
 
 def _before_pictures(config: ExperimentConfig) -> list[ExperimentJob]:

@@ -8,7 +8,7 @@ logs (`errands crowd import-logs`). Everybody in it is one row, the better half 
 best and the last of them one each, as the paper tells of its workers; every other run is one row.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from errands.crowd.shopping.worker_quality import experts
 from errands.errors import DataError, SettingError
 from errands.reports.formatting import dash
 from errands.reports.markdown import table as markdown_table
@@ -111,12 +110,19 @@ def _of_people(
     if len(names) < 2:
         return
     if everybody == "everybody":
-        best = experts(averages)
-        chosen = counts & np.isin(workers, names[sorted(best)])
+        best = _better_half(averages)
+        chosen = counts & np.isin(workers, names[best])
         yield _row("experts", columns, chosen, len(best), _PAPER["experts"])
     ranked = sorted(averages, key=lambda number: (-averages[number][0], number))
     for name, number in (("the best", ranked[0]), ("the last", ranked[-1])):
         yield _row(name, columns, counts & (workers == names[number]), 1, _PAPER[name])
+
+
+def _better_half(averages: Mapping[int, tuple[float, int]]) -> list[int]:
+    """The experts, as a site counts them: by mean reward, rounded up; among equal ones those with
+    more episodes come first."""
+    order = sorted(averages, key=lambda one: (-averages[one][0], -averages[one][1], one))
+    return sorted(order[: (len(order) + 1) // 2])
 
 
 def _row(name: str, columns: Columns, chosen: Array, people: int | None, paper: str) -> PeopleRow:

@@ -211,7 +211,7 @@ def human_queries(
     with progress_bar() as bar:
         study = study_queries(out, parted, catalog, config=config, seeds=range(seeds), progress=bar)
     text = to_markdown(study)
-    (out / "human-queries.md").write_text(text + "\n", encoding="utf-8")
+    _write(out / "human-queries.md", text)
     if as_json:
         print_json(msgspec.to_builtins(study))
     else:
@@ -247,10 +247,7 @@ def people(
     rows = people_rows(runs, include_trials=include_trials)
     text = to_markdown(rows)
     if out is not None:
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as failure:
-            raise SettingError(f"{out} cannot be written ({failure.strerror}).") from None
+        _write(out, text)
     if as_json:
         print_json(msgspec.to_builtins(rows))
     else:
@@ -303,6 +300,14 @@ def calibration(
         print_json(msgspec.to_builtins(rows))
     else:
         results.print(text)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or failure
+        raise SettingError(f"{path} cannot be written ({reason}).") from None
 
 
 def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **changes: Any) -> None:

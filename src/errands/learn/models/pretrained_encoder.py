@@ -36,7 +36,14 @@ from errands.learn.models.hugging_face import (
 )
 from errands.learn.models.runtime import seeded_torch
 
-__all__ = ["BUTTONS", "PretrainedEncoder", "PretrainedTokenizer", "open_encoder", "rebuild_encoder"]
+__all__ = [
+    "BUTTONS",
+    "PretrainedEncoder",
+    "PretrainedTokenizer",
+    "check_encoder",
+    "open_encoder",
+    "rebuild_encoder",
+]
 
 BUTTONS: Final = ("[button]", "[button_]", "[clicked button]", "[clicked button_]")
 _FIRST: Final = 3
@@ -173,6 +180,11 @@ def open_encoder(
 def _drawn(config: Any) -> Any:
     """A model of an architecture, with weights drawn at random."""
     return library().AutoModel.from_config(config, dtype=torch.float32, trust_remote_code=False)
+
+
+def check_encoder(name: str) -> None:
+    """Refuse what is no checkpoint of an encoder, before there is any work."""
+    _check_architecture(name, read_config(find_source(name)))
 
 
 def rebuild_encoder(folder: Path, width: int) -> PretrainedEncoder:

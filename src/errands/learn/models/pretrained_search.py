@@ -15,6 +15,7 @@ from errands.agents.page_reading import read_instruction
 from errands.errors import DataError
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.models.hugging_face import (
+    PretrainedSource,
     find_source,
     library,
     load,
@@ -28,6 +29,7 @@ from errands.learn.models.runtime import seeded_torch
 
 __all__ = [
     "PretrainedSearcher",
+    "check_searcher",
     "open_for_training",
     "open_pretrained",
     "rebuild_searcher",
@@ -87,16 +89,22 @@ class PretrainedSearcher(msgspec.Struct, frozen=True):
         return output.loss, int(right.sum()), int(is_token.sum())
 
 
-def open_pretrained(name: str) -> PretrainedSearcher:
-    """A checkpoint by its name on the Hub, or by its path."""
+def check_searcher(name: str) -> PretrainedSource:
+    """Refuse what is no sequence-to-sequence checkpoint, before there is any work."""
     source = find_source(name)
     config = read_config(source)
-    models = library().AutoModelForSeq2SeqLM
-    if type(config) not in models._model_mapping:
+    if type(config) not in library().AutoModelForSeq2SeqLM._model_mapping:
         raise DataError(
             f"{name} is of the architecture {config.model_type}, which writes no text from a text;"
             " expected a sequence-to-sequence model, as BART or T5."
         )
+    return source
+
+
+def open_pretrained(name: str) -> PretrainedSearcher:
+    """A checkpoint by its name on the Hub, or by its path."""
+    source = check_searcher(name)
+    models = library().AutoModelForSeq2SeqLM
     with seeded_torch(0):  # Weights that a checkpoint lacks are drawn.
         model = load(
             name,
