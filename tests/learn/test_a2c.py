@@ -31,7 +31,8 @@ from errands.learn.environments import TrainingEnv
 from errands.learn.evaluation import EvalConfig, evaluate
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.policy import open_policy
-from errands.learn.rollout import SearchPolicy, own_words
+from errands.learn.queries import own_words
+from errands.learn.rollout import SearchPolicy
 from errands.learn.trainer import TrainingOptions
 from errands.shop.catalog.catalog import Catalog
 

@@ -16,7 +16,8 @@ from errands.learn.imitation import ImitationConfig
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.models.runtime import seeded_torch
 from errands.learn.policy import QueryPicker
-from errands.learn.rollout import QuerySource, own_words
+from errands.learn.queries import own_words
+from errands.learn.rollout import QuerySource
 from errands.shop.catalog.catalog import Catalog
 
 

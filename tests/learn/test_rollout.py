@@ -6,7 +6,8 @@ import pytest
 
 from errands.envs.shop_vector import ShopVectorEnv
 from errands.learn.data.view import ChoiceView
-from errands.learn.rollout import Rollout, SearchPolicy, own_words
+from errands.learn.queries import own_words
+from errands.learn.rollout import Rollout, SearchPolicy
 from errands.learn.timing import Stopwatch
 from errands.shop.catalog.catalog import Catalog
 

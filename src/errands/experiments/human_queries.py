@@ -27,7 +27,7 @@ from errands.experiments.real_data import is_real
 from errands.learn.checkpoint import PROGRESS, read_info
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.query_pairs import HumanPairs
-from errands.learn.rollout import own_words
+from errands.learn.queries import own_words
 from errands.learn.search import SearchTrainingConfig, open_search_model, train_search
 from errands.learn.trainer import TrainingOptions
 from errands.progress import Progress, silent

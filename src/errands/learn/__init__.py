@@ -75,7 +75,8 @@ if TYPE_CHECKING:
     from errands.learn.models.choice import ChoiceConfig, ChoiceModel
     from errands.learn.policy import LearnedAgent, Policy, open_policy
     from errands.learn.ppo import PPOConfig, train_ppo
-    from errands.learn.rollout import Rollout, SearchPolicy, own_words
+    from errands.learn.queries import own_words
+    from errands.learn.rollout import Rollout, SearchPolicy
     from errands.learn.search import (
         SearchTrainingConfig,
         open_search_model,

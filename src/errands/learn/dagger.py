@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from errands.envs.shop_vector import ShopVectorEnv
@@ -34,15 +34,14 @@ from errands.learn.checkpoint import (
     save,
     versions,
 )
-from errands.learn.data.dataset import wanted_products
-from errands.learn.data.demonstrations import DemonstratedChoice
+from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
 from errands.learn.evaluation import EvalConfig, EvalResult
 from errands.learn.models.builder import ModelBuilder, load_builder, new_builder
 from errands.learn.models.choice import ChoiceConfig, check_width
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy, choice_config
-from errands.learn.rollout import Rollout, SearchPolicy
+from errands.learn.rollout import Rollout, SearchPolicy, default_search
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
@@ -75,6 +74,9 @@ class DAggerConfig(msgspec.Struct, frozen=True, kw_only=True, rename={"num_itera
     """The share of actions that the teacher takes: this to the power of the iteration, from 0."""
     looks: int = 10
     """How many products the teacher opens before it buys the best of them."""
+    worth_coef: float = 1.0
+    """How much it counts what every product that was seen could earn, which the teacher tells, too
+    (models that tell products apart)."""
     epochs: int = 2
     """Passes over all examples in each iteration."""
     batch_size: int = 64
@@ -117,6 +119,25 @@ class DAggerResult(NamedTuple):
     best: EvalResult | None
 
 
+class _Example(NamedTuple):
+    """A page to learn from."""
+
+    view: Any
+    """What the model sees, in numbers."""
+    label: int
+    """The place of the teacher's advice."""
+    worths: dict[str, float]
+    """What the products seen so far could earn."""
+
+
+class _Advice(NamedTuple):
+    """What the teacher says of a page."""
+
+    view: ChoiceView
+    label: int
+    worths: dict[str, float]
+
+
 class _Played(NamedTuple):
     """What was played in one iteration."""
 
@@ -139,7 +160,7 @@ def train_dagger(
 ) -> DAggerResult:
     """Train, or go on training; the checkpoint in `folder` is written as it goes. With an
     `evaluation` the model is evaluated after every iteration, and the best is kept."""
-    search = search or SearchPolicy()
+    search = search or default_search(config.choice.encoder)
     options = options or TrainingOptions()
     check_env(training_env, config.num_envs)
     check_width(config.choice)
@@ -193,7 +214,11 @@ class _DAggerTrainer:
         env = self.training_env.env
         assert isinstance(env, ShopVectorEnv)
         self.env = env
-        self.teacher = LookingTeacher(env.context, config.looks)
+        self.teacher = LookingTeacher(
+            env.context,
+            config.looks,
+            *((self.search.queries,) if self.search.is_chosen else ()),
+        )
         self.device = find_device(self.options.device)
         self.rng = torch.Generator().manual_seed(config.seed)
         self.iteration = 0
@@ -206,7 +231,7 @@ class _DAggerTrainer:
         self.episodes = 0
         self.recent = deque[float](maxlen=_RECENT)
         self.played: list[_Played] = []
-        self.examples: list[tuple[Any, int]] = []
+        self.examples: list[_Example] = []
         self.loss = self.accuracy = 0.0
         self.rollout_state: Any = None
 
@@ -277,12 +302,12 @@ class _DAggerTrainer:
         """Of this iteration."""
         return self.config.epochs * -(-len(self.examples) // self.config.batch_size)
 
-    def _new_model(self, choices: Sequence[DemonstratedChoice]) -> None:
+    def _new_model(self, choices: Sequence[_Advice]) -> None:
         """With the words of the pages that the teacher came to."""
         config = self.config
         with self.watch.on("encoding"):
             texts = (text for one in choices for text in (one.view.page, *one.view.actions))
-            wanted = wanted_products(choices)
+            wanted = self.teacher.wanted(self.training_env.goals)
             self._build(
                 new_builder(config.choice, texts, config.vocabulary_size, config.seed, wanted)
             )
@@ -296,13 +321,13 @@ class _DAggerTrainer:
         self.model: Any = builder.model(choice).to(self.device).eval()
         self.reader = builder.reader(choice)
         self.info = msgspec.structs.replace(self.info, words=self.reader.words)
-        self.policy = Policy(self.model, self.reader, choice)
+        self.policy = Policy(self.model, self.reader, choice, self.search.is_chosen)
         self.optimizer = self._new_optimizer()
 
     def _new_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.model.parameters(), lr=self.config.learning_rate)
 
-    def _play(self) -> list[DemonstratedChoice]:
+    def _play(self) -> list[_Advice]:
         """One iteration of pages, with the teacher's advice."""
         config = self.config
         begin = self.rollout_state
@@ -310,7 +335,7 @@ class _DAggerTrainer:
         begin = rollout.state()
         share = config.beta**self.iteration
         played = _Played(begin, [], [])
-        choices: list[DemonstratedChoice] = []
+        choices: list[_Advice] = []
         for step in range(config.num_steps):
             views, searches = rollout.views(), rollout.searches()
             labels = [
@@ -319,14 +344,10 @@ class _DAggerTrainer:
             ]
             taken = labels if share == 1.0 else self._taken(views, labels, share)
             actions = [
-                search or f"click[{view.names[place]}]"
+                search or action_of(view, view.names[place])
                 for view, search, place in zip(views, searches, taken, strict=True)
             ]
-            choices += [
-                DemonstratedChoice(view, label)
-                for view, label in zip(views, labels, strict=True)
-                if label >= 0
-            ]
+            choices += self._advice(views, labels)
             played.actions.append(actions)
             played.labels.append(labels)
             results = rollout.step(views, actions)
@@ -342,6 +363,14 @@ class _DAggerTrainer:
         self.iteration += 1
         return choices
 
+    def _advice(self, views: Sequence[ChoiceView], labels: Sequence[int]) -> list[_Advice]:
+        """The advice on every page where there was any."""
+        return [
+            _Advice(view, label, self.teacher.worths(episode, view))
+            for view, label, episode in zip(views, labels, self.env.episodes, strict=True)
+            if label >= 0
+        ]
+
     def _taken(self, views: Sequence[Any], labels: Sequence[int], share: float) -> list[int]:
         """The teacher's advice now and then, else what the model samples."""
         with self.watch.on("encoding"):
@@ -355,17 +384,13 @@ class _DAggerTrainer:
             for label, is_advised, place in zip(labels, advised, own, strict=True)
         ]
 
-    def _again(self, played: _Played) -> list[DemonstratedChoice]:
+    def _again(self, played: _Played) -> list[_Advice]:
         """The choices of an iteration, from its actions."""
         rollout = self._rollout(played.begin)
         choices = []
         for actions, labels in zip(played.actions, played.labels, strict=True):
             views = rollout.views()
-            choices += [
-                DemonstratedChoice(view, label)
-                for view, label in zip(views, labels, strict=True)
-                if label >= 0
-            ]
+            choices += self._advice(views, labels)
             rollout.step(views, actions)
         return choices
 
@@ -379,9 +404,9 @@ class _DAggerTrainer:
             state=state,
         )
 
-    def _examples(self, choices: Sequence[DemonstratedChoice]) -> list[tuple[Any, int]]:
+    def _examples(self, advice: Sequence[_Advice]) -> list[_Example]:
         with self.watch.on("encoding"):
-            return [(self.reader.encode(one.view), one.taken) for one in choices]
+            return [_Example(self.reader.encode(one.view), one.label, one.worths) for one in advice]
 
     def _learn(self) -> None:
         """One update."""
@@ -393,13 +418,16 @@ class _DAggerTrainer:
         rising = min(1.0, self.update / config.warmup_steps) if config.warmup_steps else 1.0
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate * rising * falling
-        batch = to_device(self.reader.pack([view for view, _ in examples]), self.device)
-        label = torch.tensor([place for _, place in examples], device=self.device)
+        batch = to_device(self.reader.pack([one.view for one in examples]), self.device)
+        label = torch.tensor([one.label for one in examples], device=self.device)
         with self.watch.on("model"):
             self.model.train()
-            scores = self.model(batch).scores
+            output = self.model(batch)
             self.model.eval()
+            scores = output.scores
             loss = functional.cross_entropy(scores, label)
+            if output.worths is not None:
+                loss = loss + config.worth_coef * _worth_loss(output.worths, examples)
         with self.watch.on("learning"):
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -423,7 +451,7 @@ class _DAggerTrainer:
         if getattr(self, "_order_of", None) != key:
             rng = random.Random(f"{self.config.seed} order {self.iteration} {epoch}")
             keyed = sorted(
-                (len(view[0]) + 8 * rng.random(), at) for at, (view, _) in enumerate(self.examples)
+                (len(one.view[0]) + 8 * rng.random(), at) for at, one in enumerate(self.examples)
             )
             order = [at for _, at in keyed]
             self._order = [order[at : at + size] for at in range(0, len(order), size)]
@@ -493,3 +521,15 @@ class _DAggerTrainer:
         }
         with self.watch.on("saving"):
             save(self.folder, self._info(), self.model.state_dict(), progress, self.source.goals)
+
+
+def _worth_loss(worths: Tensor, examples: Sequence[_Example]) -> Tensor:
+    """How far the model is from what the products could earn."""
+    known = torch.full(worths.shape, torch.nan)
+    for row, one in enumerate(examples):
+        for place, name in enumerate(one.view.products):
+            if name in one.worths:
+                known[row, place] = one.worths[name]
+    known = known.to(worths.device)
+    there = ~known.isnan()
+    return (worths[there] - known[there]).square().sum() / there.sum().clamp(min=1)

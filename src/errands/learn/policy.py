@@ -23,11 +23,12 @@ from errands.agents.rule import search_action
 from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
 from errands.learn.data.pictures import load_pictures
-from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory
+from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory, action_of
 from errands.learn.models.builder import ViewReader, load_builder
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import device_of, seeded_torch, to_device
-from errands.learn.rollout import QuerySource, own_words
+from errands.learn.queries import own_words, with_queries
+from errands.learn.rollout import CHOSEN, QuerySource
 from errands.learn.search import open_search_model
 from errands.shop.fingerprints import read_fingerprints
 
@@ -54,6 +55,8 @@ class Policy(msgspec.Struct, frozen=True):
     model: nn.Module
     reader: ViewReader
     config: ChoiceConfig
+    chooses_queries: bool = False
+    """Whether searching is its own choice, too."""
 
     def batch(self, views: Sequence[ChoiceView]) -> Any:
         """What the model takes, on its device."""
@@ -117,10 +120,12 @@ class LearnedAgent:
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         view = self._memory.view(observation)
         action = None
-        if info["available_actions"]["has_search_bar"]:
+        if self._policy.chooses_queries:
+            view = with_queries(view, info["instruction"])
+        elif info["available_actions"]["has_search_bar"]:
             action = search_action(self._queries.next())
         if action is None:
-            action = f"click[{self._choose(view, observation)}]"
+            action = action_of(view, self._choose(view, observation))
         self._memory.record(view, action)
         return action
 
@@ -162,7 +167,12 @@ def _open_policy(folder: str, written: tuple[int, int]) -> Policy:
         model = builder.model(config)
     load_weights(Path(folder), model)
     model.eval()
-    return Policy(model, builder.reader(config, load_pictures(Path(folder))), config)
+    return Policy(
+        model,
+        builder.reader(config, load_pictures(Path(folder))),
+        config,
+        info.config.get("queries_from") == CHOSEN.name,
+    )
 
 
 def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
@@ -178,6 +188,8 @@ def make(name: str, domain: str, env: Any, settings: Mapping[str, Any]) -> Agent
     torch.set_num_threads(1)
     policy = open_policy(str(Path(folder).absolute()))
     _check_name(name, folder, policy.config.encoder)
+    if search:
+        policy = msgspec.structs.replace(policy, chooses_queries=False)
     place = str(Path(search).absolute()) if Path(search).is_dir() else search
     source = partial(open_search_model(place).queries, beams=_BEAMS) if search else own_words
     return SimpleFactory(

@@ -5,9 +5,10 @@
 
 Schulman et al. (2017), with the details that CleanRL lists: generalised advantages, normalised in
 every batch; the clipped objective; several epochs over minibatches of each batch; a learning
-rate that falls to 0. Searching is done by a fixed source of queries. All randomness comes from the
-seed and is kept in the checkpoint with the state of every environment, so a training that was
-killed goes on to the same weights.
+rate that falls to 0. In our own shop the critic knows the goals of training (`learn.critic`); in
+any other environment the model itself tells what pages are worth. Searching is done by a fixed
+source of queries. All randomness comes from the seed and is kept in the checkpoint with the state
+of every environment, so a training that was killed goes on to the same weights.
 """
 
 import random
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import SettingError
 from errands.learn.checkpoint import (
     CheckpointInfo,
@@ -33,13 +35,15 @@ from errands.learn.checkpoint import (
     save,
     versions,
 )
+from errands.learn.critic import GoalKnowledge, InformedCritic
 from errands.learn.data.demonstrations import Demonstrations
+from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
 from errands.learn.evaluation import EvalConfig, EvalResult
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy
-from errands.learn.rollout import Rollout, SearchPolicy
+from errands.learn.rollout import Rollout, SearchPolicy, VectorShop, default_search
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
@@ -72,6 +76,8 @@ class PPOConfig(msgspec.Struct, frozen=True, kw_only=True, rename={"total_timest
     gamma: float = 0.999
     gae_lambda: float = 0.95
     learning_rate: float = 3e-4
+    critic_learning_rate: float = 1e-3
+    """Of an informed critic; it does not fall."""
     update_epochs: int = 3
     minibatch_size: int = 256
     clip_coef: float = 0.2
@@ -139,7 +145,6 @@ def train_ppo(
     words mean the same. With an `evaluation` the model is evaluated as it goes, before the first
     update too, and the best is kept in the folder `best`; weights are the same without.
     """
-    search = search or SearchPolicy()
     options = options or TrainingOptions()
     check_env(training_env, config.num_envs)
     stored = read_progress(folder, options.resume)
@@ -147,6 +152,7 @@ def train_ppo(
     config, source = model_source(
         training_env, folder if stored is not None else start, config, demonstrations
     )
+    search = search or default_search(config.choice.encoder)
     if stored is not None:
         words_from = read_info(folder, "choice").config.get("words_from", "")
         source = source._replace(words_from=words_from)
@@ -174,7 +180,9 @@ def train_ppo(
     ):
         if stored is None:
             source.save(folder)
-        trainer = _PPOTrainer(folder, config, info, source, search, evaluation, options, watch)
+        trainer = _PPOTrainer(
+            training_env.env, folder, config, info, source, search, evaluation, options, watch
+        )
         if stored is not None:
             trainer.restore(stored)
         elif start is not None:
@@ -198,6 +206,8 @@ class _Step(NamedTuple):
     action: Tensor
     log_prob: Tensor
     value: Tensor
+    known: Tensor
+    """What an informed critic knows of every environment."""
     is_choice: Tensor
     """1 where the model chose, 0 where a search was due."""
     reward: Tensor
@@ -214,12 +224,14 @@ class _Sample(NamedTuple):
     advantage: Tensor
     target: Tensor
     is_choice: Tensor
+    known: Tensor
 
 
 @dataclass(eq=False)
 class _PPOTrainer:
     """A training under way."""
 
+    env: VectorShop
     folder: Path
     config: PPOConfig
     info: CheckpointInfo
@@ -236,10 +248,16 @@ class _PPOTrainer:
         # Dropout would make what is learnt from another policy than the one that played.
         self.model.eval()
         self.reader = source.builder.reader(config.choice, source.pictures)
-        self.policy = Policy(self.model, self.reader, config.choice)
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=config.learning_rate, eps=1e-5
-        )
+        self.policy = Policy(self.model, self.reader, config.choice, self.search.is_chosen)
+        self.critic: InformedCritic | None = None
+        groups = [{"params": list(self.model.parameters()), "lr": config.learning_rate}]
+        if isinstance(self.env, ShopVectorEnv):
+            self.knowledge = GoalKnowledge(self.env.context)
+            self.critic = InformedCritic().to(self.device)
+            groups.append(
+                {"params": list(self.critic.parameters()), "lr": config.critic_learning_rate}
+            )
+        self.optimizer = torch.optim.Adam(groups, eps=1e-5)
         self.rng = torch.Generator().manual_seed(config.seed)
         self.update = 0
         self.episodes = 0
@@ -248,6 +266,8 @@ class _PPOTrainer:
 
     def restore(self, stored: dict[str, Any]) -> None:
         load_state(self.model, stored["weights"], self.folder)
+        if self.critic is not None:
+            load_state(self.critic, stored["critic"], self.folder)
         self.optimizer.load_state_dict(stored["optimizer"])
         self.rng.set_state(stored["rng"])
         self.update = stored["update"]
@@ -268,13 +288,10 @@ class _PPOTrainer:
         speed = Speed(self.watch)
         for update in range(self.update + 1, config.num_updates + 1):
             self.update = update
-            for group in self.optimizer.param_groups:
-                group["lr"] = config.learning_rate * (1 - (update - 1) / config.num_updates)
+            falling = 1 - (update - 1) / config.num_updates
+            self.optimizer.param_groups[0]["lr"] = config.learning_rate * falling
             steps = [self._play(rollout) for _ in range(config.num_steps)]
-            with self.watch.on("encoding"):
-                batch = self.policy.batch(rollout.views())
-            with self.watch.on("model"), torch.no_grad():
-                next_value = self.model(batch).values
+            next_value = self._next_value(rollout)
             with self.watch.on("learning"):
                 figures = self._learn(self._samples(steps, next_value))
             is_evaluated = self.evaluation is not None and self._is_due(self.evaluation.every)
@@ -305,6 +322,27 @@ class _PPOTrainer:
             best=best,
         )
 
+    def _next_value(self, rollout: Rollout) -> Tensor:
+        """What the pages after the last step are worth."""
+        views = rollout.views()
+        with self.watch.on("encoding"):
+            known = self._known(views)
+            batch = None if self.critic is not None else self.policy.batch(views)
+        with self.watch.on("model"), torch.no_grad():
+            values: Tensor = self.model(batch).values if self.critic is None else self.critic(known)
+        return values.cpu()
+
+    def _known(self, views: Sequence[ChoiceView]) -> Tensor:
+        """What an informed critic knows; nothing where there is none."""
+        if self.critic is None:
+            return torch.zeros(len(views), 0)
+        assert isinstance(self.env, ShopVectorEnv)
+        rows = [
+            self.knowledge.features(episode, view)
+            for episode, view in zip(self.env.episodes, views, strict=True)
+        ]
+        return torch.tensor(rows).to(self.device)
+
     def _play(self, rollout: Rollout) -> _Step:
         """One step of every environment."""
         with self.watch.on("encoding"):
@@ -312,8 +350,10 @@ class _PPOTrainer:
             searches = rollout.searches()
             encoded = [self.reader.encode(view) for view in views]
             batch = to_device(self.reader.pack(encoded), self.device)
+            known = self._known(views)
         with self.watch.on("model"), torch.no_grad():
             output = self.model(batch)
+            values = output.values if self.critic is None else self.critic(known)
             log_probs = functional.log_softmax(output.scores, dim=1)
             if not bool(log_probs.isfinite().all()):
                 raise SettingError(
@@ -325,7 +365,10 @@ class _PPOTrainer:
         names = [
             view.names[place] for view, place in zip(views, action[:, 0].tolist(), strict=True)
         ]
-        actions = [search or f"click[{name}]" for search, name in zip(searches, names, strict=True)]
+        actions = [
+            search or action_of(view, name)
+            for view, search, name in zip(views, searches, names, strict=True)
+        ]
         results = rollout.step(views, actions)
         finished = [result.reward for result in results if result.is_over]
         self.recent.extend(finished)
@@ -334,7 +377,8 @@ class _PPOTrainer:
             encoded,
             action[:, 0],
             log_prob.cpu(),
-            output.values.cpu(),
+            values.cpu(),
+            known.cpu(),
             is_choice=torch.tensor([float(search is None) for search in searches]),
             reward=torch.tensor([result.reward for result in results]),
             goes_on=torch.tensor([float(not result.is_over) for result in results]),
@@ -347,9 +391,7 @@ class _PPOTrainer:
             torch.stack([getattr(step, part) for step in steps])
             for part in ("reward", "goes_on", "value")
         )
-        advantage = advantages(
-            reward, goes_on, value, next_value.cpu(), config.gamma, config.gae_lambda
-        )
+        advantage = advantages(reward, goes_on, value, next_value, config.gamma, config.gae_lambda)
         target = advantage + value
         # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
         # matters little on some kind must not be blown up.
@@ -357,7 +399,7 @@ class _PPOTrainer:
         return [
             _Sample(
                 view, step.action[i], step.log_prob[i], advantage[t, i], target[t, i],
-                step.is_choice[i],
+                step.is_choice[i], step.known[i],
             )
             for t, step in enumerate(steps)
             for i, view in enumerate(step.views)
@@ -395,11 +437,12 @@ class _PPOTrainer:
         """One step of the optimizer."""
         config = self.config
         batch = to_device(self.reader.pack([sample.view for sample in samples]), self.device)
-        action, log_prob, advantage, target, is_choice = (
+        action, log_prob, advantage, target, is_choice, known = (
             torch.stack([sample[part] for sample in samples]).to(self.device)
-            for part in range(1, 6)
+            for part in range(1, 7)
         )
         output = self.model(batch)
+        values = output.values if self.critic is None else self.critic(known)
         log_probs = functional.log_softmax(output.scores, dim=1)
         ratio = (log_probs.gather(1, action.unsqueeze(1)).squeeze(1) - log_prob).exp()
         clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
@@ -408,7 +451,7 @@ class _PPOTrainer:
         losses = {
             "policy_loss": -(torch.min(ratio * advantage, clipped * advantage) * is_choice).sum()
             / choices,
-            "value_loss": (output.values - target).square().mean(),
+            "value_loss": (values - target).square().mean(),
             "entropy": (entropy * is_choice).sum() / choices,
         }
         loss = (
@@ -418,13 +461,14 @@ class _PPOTrainer:
         )
         self.optimizer.zero_grad(set_to_none=True)
         if self.update <= config.critic_warmup_updates:
-            critic = list(self.model.value.parameters())
+            critic = list((self.critic or self.model.value).parameters())
             gradients = torch.autograd.grad(losses["value_loss"], critic)
             for weight, gradient in zip(critic, gradients, strict=True):
                 weight.grad = gradient
         else:
             loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), config.max_grad_norm)
+        for group in self.optimizer.param_groups:
+            nn.utils.clip_grad_norm_(group["params"], config.max_grad_norm)
         self.optimizer.step()
         off = ((ratio - 1).abs() > config.clip_coef).float().mean()
         return {**{name: part.item() for name, part in losses.items()}, "clip_frac": off.item()}
@@ -455,6 +499,7 @@ class _PPOTrainer:
         progress = {
             "update": self.update,
             "optimizer": self.optimizer.state_dict(),
+            "critic": self.critic.state_dict() if self.critic is not None else {},
             "rng": self.rng.get_state(),
             "rollout": rollout.state(),
             "recent": list(self.recent),

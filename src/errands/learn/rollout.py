@@ -1,22 +1,30 @@
 """Rollout: the episodes that are under way in a vector environment, as the policy is shown them.
 
-Searching is not learnt here: a fixed source of queries does it, greedily (the best query first,
-with each further search of an episode the next best) or sampled. Which goal comes next in which
-environment, and which query is sampled, follow from the seed and from how far the environment is,
-so the state of all of them is a few numbers and the actions of their current episodes: `state`
-gives it, and `Rollout(state=...)` goes on from there.
+Searching is done by a fixed source of queries, greedily (the best query first, with each further
+search of an episode the next best) or sampled, or by the policy itself (`CHOSEN`). Which goal
+comes next in which environment, and which query is sampled, follow from the seed and from how far
+the environment is, so the state of all of them is a few numbers and the actions of their current
+episodes: `state` gives it, and `Rollout(state=...)` goes on from there.
 """
 
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from errands.agents.page_reading import read_instruction
 from errands.agents.rule import search_action
 from errands.learn.data.view import ChoiceView, EpisodeMemory
+from errands.learn.queries import candidates, own_words, with_queries
 from errands.learn.timing import Stopwatch
 
-__all__ = ["QuerySource", "Rollout", "SearchPolicy", "StepResult", "VectorShop", "own_words"]
+__all__ = [
+    "CHOSEN",
+    "QuerySource",
+    "Rollout",
+    "SearchPolicy",
+    "StepResult",
+    "VectorShop",
+    "default_search",
+]
 
 QuerySource = Callable[[str], Sequence[str]]
 """From an instruction to what can be searched for, the best first."""
@@ -39,20 +47,26 @@ class StepResult(NamedTuple):
     is_over: bool
 
 
-def own_words(instruction: str) -> list[str]:
-    """The words of an instruction that say something, as the only query."""
-    request = read_instruction(instruction)
-    return [" ".join(request.words) or request.text]
-
-
 class SearchPolicy(NamedTuple):
-    """How searching is done, which is not learnt."""
+    """How searching is done."""
 
     queries: QuerySource = own_words
     is_sampled: bool = False
     """Whether any of the queries is drawn, instead of the next best."""
     name: str = "own words"
     """Where queries come from; a training is resumed with the same."""
+    is_chosen: bool = False
+    """Whether the policy chooses among the queries, as among all other actions."""
+
+
+CHOSEN: Final = SearchPolicy(candidates, name="chosen", is_chosen=True)
+"""The policy chooses among a few queries made of the instruction."""
+
+
+def default_search(encoder: str) -> SearchPolicy:
+    """How a model of that kind searches unless something else is said: one that sees how actions
+    fit can tell queries apart."""
+    return CHOSEN if encoder == "matching" else SearchPolicy()
 
 
 class Rollout:
@@ -92,7 +106,15 @@ class Rollout:
 
     def views(self) -> list[ChoiceView]:
         """What is shown in every environment."""
-        return [memory.view(page) for page, memory in zip(self._pages, self._memories, strict=True)]
+        views = [
+            memory.view(page) for page, memory in zip(self._pages, self._memories, strict=True)
+        ]
+        if not self._search_policy.is_chosen:
+            return views
+        return [
+            with_queries(view, info["instruction"])
+            for view, info in zip(views, self._infos, strict=True)
+        ]
 
     def searches(self) -> list[str | None]:
         """The search action of every environment that shows a search bar: there is no choice."""
@@ -118,7 +140,7 @@ class Rollout:
 
     def _search(self, index: int) -> str | None:
         info = self._infos[index]
-        if not info["available_actions"]["has_search_bar"]:
+        if self._search_policy.is_chosen or not info["available_actions"]["has_search_bar"]:
             return None
         queries = self._search_policy.queries(info["instruction"])
         if not queries:

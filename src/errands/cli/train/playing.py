@@ -73,12 +73,13 @@ class PlayingOptions:
             )
         return training_env, evaluation
 
-    def search_policy(self) -> "SearchPolicy":
+    def search_policy(self) -> "SearchPolicy | None":
+        """None where the training has its own way to search."""
         from errands.learn.rollout import SearchPolicy
         from errands.learn.search import open_search_model
 
         if self.search is None:
-            return SearchPolicy()
+            return None
         # Goals come again; what can be searched for them is the same each time.
         source = cache(open_search_model(self.search).queries)
         is_sampled = self.queries == "sample"

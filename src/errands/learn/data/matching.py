@@ -38,7 +38,7 @@ _KIND: Final = {kind: place for place, kind in enumerate(_KINDS)}
 _PAGES: Final = ("search", "results", "item", "detail")
 _FIT: Final = 6
 _COMMON: Final = 5
-_ABOUT: Final = 12
+_ABOUT: Final = 18
 _OWN: Final = 12
 FEATURES: Final = len(_KINDS) + len(_PAGES) + _COMMON + _FIT + _ABOUT + 2 * _FIT + _OWN
 _TOO_DEAR: Final = 0.3
@@ -54,6 +54,8 @@ class EncodedMatch(NamedTuple):
     """Entities x FEATURES: actions in their order, then products that were opened before."""
     actions: int
     """How many of the entities are actions."""
+    products: tuple[str, ...]
+    """The product that each entity is, or empty."""
 
 
 class MatchBatch(NamedTuple):
@@ -95,6 +97,7 @@ class MatchReader:
         self._cover = lru_cache(1 << 16)(associations.cover)
         self._fit = lru_cache(1 << 16)(self._fit_of)
         self._said = lru_cache(1 << 16)(self._said_of)
+        self._choice = lru_cache(1 << 16)(self._choice_of)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -124,6 +127,10 @@ class MatchReader:
     def said(self, instruction: str, value: str) -> tuple[float, ...]:
         return self._said(instruction, value)
 
+    def choice(self, instruction: str, one: SeenProduct) -> tuple[float, ...]:
+        """How well the options of a product say what is asked for beside its title."""
+        return self._choice(instruction, one.title, one.options)
+
     def gain(self, instruction: str, value: str, shown: str) -> float:
         """What a value covers of an instruction that is not covered by what is shown already."""
         weight = self.associations.weight
@@ -148,6 +155,30 @@ class MatchReader:
             max(w * (1 - c) for c, w in zip(cover, weights, strict=True)),
             sum(c < _UNCOVERED for c in cover) / 4,
             len(together) / max(len(pairs), 1),
+        )
+
+    def _choice_of(
+        self, instruction: str, title: str, options: tuple[tuple[str, tuple[str, ...]], ...]
+    ) -> tuple[float, ...]:
+        """Of the value that says it best, in each of six ways: as a phrase, in one piece, by its
+        letters, all in all, beyond the title; and the last summed over the groups."""
+        if not options:
+            return (0.0,) * 6
+        said = [
+            [
+                (self.said(instruction, value), self.gain(instruction, value, title))
+                for value in values
+            ]
+            for _, values in options
+        ]
+        flat = [pair for group in said for pair in group]
+        return (
+            max(one[0] for one, _ in flat),
+            max(one[2] for one, _ in flat),
+            max(one[3] for one, _ in flat),
+            max(sum(one) for one, _ in flat),
+            max(gain for _, gain in flat),
+            sum(max(gain for _, gain in group) for group in said if group),
         )
 
     def _said_of(self, instruction: str, value: str) -> tuple[float, ...]:
@@ -210,12 +241,15 @@ class _Encoding:
             else [self._link_or_button(name) for name in view.names]
         )
         actions = len(rows)
-        rows += [
-            self._row("opened", one.title, one)
-            for one in self.opened
-            if view.kind != "results" or one.name not in view.names
+        elsewhere = [
+            one for one in self.opened if view.kind != "results" or one.name not in view.names
         ]
-        return EncodedMatch(np.array(rows, np.float32), actions)
+        rows += [self._row("opened", one.title, one) for one in elsewhere]
+        products = [
+            name if view.kind == "results" and name in self.seen else "" for name in view.names
+        ]
+        products += [one.name for one in elsewhere]
+        return EncodedMatch(np.array(rows, np.float32), actions, tuple(products))
 
     def _fit(self, text: str) -> _Fit:
         return self.reader.fit(self.instruction, text)
@@ -225,9 +259,18 @@ class _Encoding:
 
     def _queries(self) -> list[list[float]]:
         view = self.view
+        best = max(self.opened, key=lambda one: self.worth[one.name], default=None)
         return [
             self._row(
-                "query", name, None, [view.queries.count(name), len(pieces(name)) / 20, place]
+                "query",
+                name,
+                None,
+                [
+                    view.queries.count(name),
+                    len(pieces(name)) / 20,
+                    place,
+                    best is not None and best.query == name,
+                ],
             )
             for place, name in enumerate(view.names)
         ]
@@ -309,6 +352,7 @@ class _Encoding:
             float(worth >= opened),
             float(looks >= listed),
             float(one.name == self.view.here),
+            *self.reader.choice(self.instruction, one),
             *self.known[one.name],
             *self.titles[one.name],
         ]

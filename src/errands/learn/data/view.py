@@ -20,9 +20,11 @@ __all__ = [
     "EpisodeMemory",
     "PageKind",
     "SeenProduct",
+    "action_of",
     "instruction_on",
     "known_text",
     "read_view",
+    "with_actions",
 ]
 
 OBSERVATION: Final = "text_rich"
@@ -35,6 +37,8 @@ _BUTTON: Final = re.compile(
 )
 PURCHASE: Final = "buy now"
 """The button that ends an episode."""
+_SEARCH: Final = "search"
+"""The button of the search page."""
 _PER_PAGE: Final = 10
 _CLICKED: Final = "[clicked button] "
 _AGAIN: Final = f"{_CLICKED}item "
@@ -63,6 +67,8 @@ class SeenProduct(msgspec.Struct, frozen=True):
     """Values that are chosen now."""
     details: tuple[tuple[str, str], ...] = ()
     """The pages below it that were read, by their buttons."""
+    query: str = ""
+    """What was searched for when it was last listed."""
 
 
 class ChoiceView(msgspec.Struct, frozen=True):
@@ -142,12 +148,12 @@ class EpisodeMemory:
         known = dict(self._seen)
         if view.kind == "results":
             first = (self._results - 1) * _PER_PAGE
+            query = self._queries[-1] if self._queries else ""
             for place, offer in enumerate(offers(view.page, view.names), first):
                 before = known.get(offer.name)
                 if before is None:
-                    known[offer.name] = SeenProduct(offer.name, offer.title, offer.price, place)
-                else:
-                    known[offer.name] = msgspec.structs.replace(before, rank=place)
+                    before = SeenProduct(offer.name, offer.title, offer.price)
+                known[offer.name] = msgspec.structs.replace(before, rank=place, query=query)
         elif self._opened in known and view.kind == "item":
             known[self._opened] = _on_item(known[self._opened], view)
         elif self._opened in known and view.kind == "detail" and self._past:
@@ -204,7 +210,20 @@ def _kind(clicked: Mapping[str, bool]) -> PageKind:
         return "item"
     if "next >" in clicked:
         return "results"
-    return "search" if "search" in clicked else "detail"
+    return "search" if _SEARCH in clicked else "detail"
+
+
+def with_actions(view: ChoiceView, queries: Sequence[str]) -> ChoiceView:
+    """The view of a search page on which these queries are what can be done."""
+    return msgspec.structs.replace(
+        view, names=tuple(queries), actions=tuple(f"search {query}" for query in queries)
+    )
+
+
+def action_of(view: ChoiceView, name: str) -> str:
+    """The action that does what is called so on a page."""
+    is_query = view.kind == "search" and view.names != (_SEARCH,)
+    return f"search[{name}]" if is_query else f"click[{name}]"
 
 
 def known_text(one: SeenProduct) -> str:

@@ -28,6 +28,7 @@ class MatchingModel(nn.Module):
             layer, layers, nn.LayerNorm(width), enable_nested_tensor=False
         )
         self.score = nn.Linear(width, 1)
+        self.worth = nn.Linear(width, 1)
         self.value = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, batch: MatchBatch) -> ChoiceOutput:
@@ -36,4 +37,5 @@ class MatchingModel(nn.Module):
         there = batch.entities.unsqueeze(2)
         mean: Tensor = (vectors * there).sum(dim=1) / there.sum(dim=1)
         highest = vectors.masked_fill(~there, NEVER).amax(dim=1)
-        return ChoiceOutput(scores, self.value(torch.cat([mean, highest], dim=1)).squeeze(1))
+        values = self.value(torch.cat([mean, highest], dim=1)).squeeze(1)
+        return ChoiceOutput(scores, values, self.worth(vectors).squeeze(2))

@@ -15,3 +15,5 @@ class ChoiceOutput(NamedTuple):
 
     scores: Tensor
     values: Tensor
+    worths: Tensor | None = None
+    """What each thing on a page could earn (B x E), of models that tell things apart."""
