@@ -22,7 +22,7 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.fresh.draw import fresh_goals
 from errands.shop.goals import Goal, GoalSet, ListedGoals, write_goals
 
-__all__ = ["DEMOS", "with_fresh_goals"]
+__all__ = ["DEMOS", "MAX_STEPS", "with_fresh_goals", "write_test_goals"]
 
 DEMOS: Final = {"paper": "demo", "easy": "demo-easy"}
 """The generated catalogue of each difficulty."""
@@ -30,7 +30,7 @@ _TEST_SEED: Final = 900
 _TRAINING_SEEDS: Final = (0, 1, 2, 3)
 """Each asks for the same products in other words."""
 _SHARES: Final = (0.8, 0.6, 0.4, 0.2)
-_MAX_STEPS: Final = 100
+MAX_STEPS: Final = 100
 
 
 def with_fresh_goals(folder: Path, config: ExperimentConfig) -> ExperimentConfig:
@@ -59,17 +59,32 @@ def _write(folder: Path, catalog: str, config: ExperimentConfig) -> None:
         training += _others(opened, seed, config.difficulty, test)
     folder.mkdir(parents=True, exist_ok=True)
     for part, goals in (("test", test), ("train", ListedGoals("train", training, test.price))):
-        path = folder / f"{part}.json"
-        atomic_write(path, partial(write_goals, goals=goals, products=opened))
-        text = (
-            f"[fresh-{config.difficulty}-{part}]\nversion = 1\n"
-            f'title = "Fresh goals of the difficulty {config.difficulty}, to {part}"\n'
-            f'domain = "shop"\ndata = {msgspec.json.encode(catalog).decode()}\n'
-            f"goals = {msgspec.json.encode(str(path.absolute())).decode()}\n"
-            f"max_steps = {_MAX_STEPS}\n"
-        )
-        toml = folder / f"{part}.toml"
-        atomic_write(toml, partial(_write_text, text=text))
+        _write_part(folder, part, goals, opened, catalog, config.difficulty)
+
+
+def write_test_goals(folder: Path, catalog: str, count: int, difficulty: str) -> Path:
+    """A protocol of fresh goals to test on, in another shop of a difficulty."""
+    opened = Catalog.open(catalog)
+    folder.mkdir(parents=True, exist_ok=True)
+    goals = fresh_goals(opened, count, seed=_TEST_SEED, difficulty=difficulty)
+    return _write_part(folder, "test", goals, opened, catalog, difficulty)
+
+
+def _write_part(
+    folder: Path, part: str, goals: GoalSet, opened: Catalog, catalog: str, difficulty: str
+) -> Path:
+    path = folder / f"{part}.json"
+    atomic_write(path, partial(write_goals, goals=goals, products=opened))
+    text = (
+        f"[fresh-{difficulty}-{part}]\nversion = 1\n"
+        f'title = "Fresh goals of the difficulty {difficulty}, to {part}"\n'
+        f'domain = "shop"\ndata = {msgspec.json.encode(catalog).decode()}\n'
+        f"goals = {msgspec.json.encode(str(path.absolute())).decode()}\n"
+        f"max_steps = {MAX_STEPS}\n"
+    )
+    toml = folder / f"{part}.toml"
+    atomic_write(toml, partial(_write_text, text=text))
+    return toml
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from errands.errors import DataError
 from errands.experiments.config import ExperimentConfig
+from errands.experiments.fresh import write_test_goals
 from errands.learn.a2c import train_rl
 from errands.learn.dagger import train_dagger
 from errands.learn.data.demonstrations import read_demonstrations
@@ -31,7 +32,9 @@ from errands.runs.protocol import find_protocol
 from errands.runs.runner import run
 from errands.runs.store.places import FILE as RUN_FILE
 from errands.runs.store.places import open_run
+from errands.shop.build.builder import generate_catalog
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.catalog.library import DEMO_PRODUCTS
 
 __all__ = [
     "Advise",
@@ -40,6 +43,7 @@ __all__ = [
     "ExperimentJob",
     "Imitate",
     "Improve",
+    "OtherShop",
     "Play",
     "Reinforce",
     "Search",
@@ -235,23 +239,57 @@ class WriteQueries(ExperimentJob, frozen=True):
         write_queries(folder / self.name, queries, replace=True)
 
 
+class OtherShop(ExperimentJob, frozen=True):
+    """Fresh goals to test on in another shop: one that is there, or one that is generated."""
+
+    catalog: str = ""
+    seed: int = 0
+    """What the shop is generated from, where none is named."""
+
+    def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        place = folder / self.name
+        catalog = self.catalog
+        if not catalog:
+            shop = place / "shop"
+            generate_catalog(
+                shop,
+                products=DEMO_PRODUCTS,
+                seed=self.seed,
+                difficulty=config.difficulty,
+                workers=1,
+                replace=shop.exists(),
+            )
+            catalog = str(shop.absolute())
+        write_test_goals(place, catalog, config.goals, config.difficulty)
+
+
 class Play(ExperimentJob, frozen=True):
     """An agent plays the test goals. Settings in braces are places: `{il-0}`."""
 
     agent: str
     settings: dict[str, str] = {}
     seed: int = 0
+    protocol: str = ""
+    """Of other goals than the experiment's: a protocol, or `{name}`, the job that writes one."""
+    data: str = ""
+    """And of another catalogue than that protocol names."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return tuple(value.strip("{}") for value in self.settings.values() if value[:1] == "{")
+        named = (*self.settings.values(), self.protocol)
+        return tuple(value.strip("{}") for value in named if value[:1] == "{")
 
     def run(self, folder: Path, config: ExperimentConfig, report: Report) -> None:
+        protocol = self.protocol or config.test
+        if protocol[:1] == "{":
+            protocol = str(folder / protocol.strip("{}") / "test.toml")
+        if self.protocol:
+            config = msgspec.structs.replace(config, catalog=self.data)
         _run(
             folder / self.name,
             config,
             report,
-            config.test,
+            protocol,
             self.agent,
             episodes=config.episodes,
             settings={

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import typer
@@ -18,6 +18,9 @@ from errands.cli.output import Json, print_json, progress, progress_bar, results
 from errands.cli.output import table as printed_table
 from errands.cli.train.progress import need_torch
 from errands.errors import SettingError
+
+if TYPE_CHECKING:
+    from errands.experiments.paper import Experiment
 
 __all__ = ["app"]
 
@@ -156,6 +159,38 @@ def pretrained(
         episodes=episodes,
         pretrained=msgspec.structs.replace(FULL.pretrained, epochs=epochs),
     )
+
+
+@app.command("travel")
+@takes_records
+def travel(
+    chosen: _ExperimentOptions,
+    difficulty: str = typer.Option("paper", help="Of the shop where agents learn: paper or easy."),
+    goals: int = typer.Option(1_000, min=1, help="How many fresh goals are tested on."),
+    place: list[str] = typer.Option(
+        [],
+        metavar="[PROTOCOL=]CATALOG",
+        help="Another shop: fresh goals of the difficulty in a catalogue, or a protocol's goals;"
+        " may be repeated.",
+    ),
+    as_json: bool = Json,
+) -> None:
+    """The main table's models in shops that they have never seen.
+
+    On the catalogue they learnt in, on one that another seed generated, and wherever --place says.
+    With the folder of `experiment table --difficulty` nothing is trained again.
+
+    Examples:
+
+    \b
+      errands experiment travel --difficulty paper --out experiment
+      errands experiment travel --out experiment --place webshop-1k=shop-1k --place full
+    """
+    need_torch()
+    from errands.experiments.travel import travel_experiment
+
+    found = travel_experiment(place)
+    _run("travel", chosen, False, as_json, found, difficulty=difficulty, goals=goals)
 
 
 @app.command("human-queries")
@@ -310,7 +345,15 @@ def _write(path: Path, text: str) -> None:
         raise SettingError(f"{path} cannot be written ({reason}).") from None
 
 
-def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **changes: Any) -> None:
+def _run(
+    name: str,
+    chosen: _ExperimentOptions,
+    check: bool,
+    as_json: bool,
+    found: "Experiment | None" = None,
+    **changes: Any,
+) -> None:
+    """Do an experiment: the one of that name, unless one is given."""
     need_torch()
     from errands.experiments.config import FULL, QUICK
     from errands.experiments.fresh import with_fresh_goals
@@ -330,7 +373,7 @@ def _run(name: str, chosen: _ExperimentOptions, check: bool, as_json: bool, **ch
     if chosen.catalog and is_real(Catalog.open(chosen.catalog)):
         config = real_config(config)
     folder = chosen.out or Path("experiment-quick" if chosen.quick else "experiment")
-    experiment = EXPERIMENTS[name]
+    experiment = found or EXPERIMENTS[name]
     if not config.difficulty:
         experiment.check(config)
     open_folder(folder, config)

@@ -1,0 +1,114 @@
+"""Whether trained agents travel: the main table's models in shops that they have never seen.
+
+    experiment = travel_experiment(("webshop-1k=shop-1k", "full"))
+
+Models that were trained on one generated catalogue play there, on a catalogue that another seed
+generated, and wherever else is named: `CATALOG` for fresh goals of the difficulty in it, or
+`PROTOCOL=CATALOG` for the goals of a protocol. Beside them are the scripts and the choice oracle.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from errands.errors import SettingError
+from errands.experiments.config import ExperimentConfig
+from errands.experiments.jobs import Advise, ExperimentJob, Improve, OtherShop, Play
+from errands.experiments.paper import Experiment, RowSpec
+from errands.runs.protocol import find_protocol
+
+__all__ = ["travel_experiment"]
+
+_OTHER_SEED: Final = 2
+
+
+class _Place(NamedTuple):
+    """Where agents are tested."""
+
+    title: str
+    label: str
+    """In the names of runs; empty: where the main table tests."""
+    protocol: str = ""
+    data: str = ""
+    shop: OtherShop | None = None
+
+
+def travel_experiment(places: Sequence[str]) -> Experiment:
+    """The table of models that were trained in one shop, in several."""
+    found = [
+        _Place("where they learnt", ""),
+        _generated("another seed", "other-seed", OtherShop("other-seed", seed=_OTHER_SEED)),
+        *map(_place, places, range(len(places))),
+    ]
+    titles = [place.title for place in found]
+    if len(set(titles)) < len(titles):
+        raise SettingError("A place is named twice; name each but once.")
+    return Experiment(
+        "In the shop where they learnt, and in others",
+        rows=lambda config: [row for place in found for row in _rows(config, place)],
+        before=lambda config: _before(config, found),
+        notes=lambda config: [
+            "IL and IL+RL are the main table's models, of the shop in the first rows; nothing of the"
+            " other shops was learnt from. Fresh goals of the difficulty in generated shops, the"
+            " protocol's own elsewhere."
+        ],
+        needs=_check,
+    )
+
+
+def _place(named: str, number: int) -> _Place:
+    protocol, _, data = named.rpartition("=")
+    if not protocol:
+        name = f"place-{number}"
+        return _generated(named, name, OtherShop(name, catalog=named))
+    found = find_protocol(protocol)
+    if found.domain != "shop":
+        raise SettingError(f"{protocol} is no protocol of the shop; agents travel between shops.")
+    return _Place(f"{protocol}, {found.max_steps} steps", f"place-{number}", protocol, data)
+
+
+def _generated(title: str, name: str, shop: OtherShop) -> _Place:
+    return _Place(title, name, f"{{{name}}}", "", shop)
+
+
+def _rows(config: ExperimentConfig, place: _Place) -> list[RowSpec]:
+    def plays(label: str, agent: str, model: str = "") -> list[Play]:
+        name = f"run-{label}" if not place.label else f"run-{place.label}-{label}"
+        if not model:
+            return [Play(name, agent, protocol=place.protocol, data=place.data)]
+        return [
+            Play(
+                f"{name}-{seed}",
+                agent,
+                # As the main table has them, whose runs these are where the models learnt.
+                {"checkpoint": f"{{{model}-{seed}}}", "search": ""},
+                seed,
+                place.protocol,
+                place.data,
+            )
+            for seed in config.seeds
+        ]
+
+    rows = {
+        "rule": plays("rule", "rule"),
+        "careful": plays("careful", "careful"),
+        "shopper": plays("shopper", "shopper"),
+        "IL": plays("dagger", "il", "dagger"),
+        "IL+RL": plays("dagger-ppo", "rl", "dagger-ppo"),
+        "choice oracle": plays("oracle", "choice-oracle"),
+    }
+    return [RowSpec(f"{place.title}: {name}", runs) for name, runs in rows.items()]
+
+
+def _before(config: ExperimentConfig, places: Sequence[_Place]) -> list[ExperimentJob]:
+    jobs: list[ExperimentJob] = [place.shop for place in places if place.shop is not None]
+    for seed in config.seeds:
+        jobs += [
+            Advise(f"dagger-{seed}", seed),
+            Improve(f"dagger-ppo-{seed}", seed, f"dagger-{seed}"),
+        ]
+    return jobs
+
+
+def _check(config: ExperimentConfig) -> None:
+    if not config.difficulty:
+        raise SettingError("Agents travel from a generated shop; add --difficulty paper or easy.")
