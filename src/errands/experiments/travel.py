@@ -47,8 +47,8 @@ def travel_experiment(places: Sequence[str]) -> Experiment:
         rows=lambda config: [row for place in found for row in _rows(config, place)],
         before=lambda config: _before(config, found),
         notes=lambda config: [
-            "IL and IL+RL are the main table's models, of the shop in the first rows; nothing of the"
-            " other shops was learnt from. Fresh goals of the difficulty in generated shops, the"
+            "IL and IL+RL are the main table's models, of the shop in the first rows; nothing of"
+            " the other shops was learnt from. Fresh goals of the difficulty in generated shops, the"
             " protocol's own elsewhere."
         ],
         needs=_check,

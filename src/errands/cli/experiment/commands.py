@@ -93,7 +93,7 @@ def table(
 
     if rnn not in ("small", "paper"):
         raise SettingError(f"There is no RNN {rnn!r}; expected small or paper.")
-    changes = {"rnn": PAPER_RNN} if rnn == "paper" else {}
+    changes: dict[str, Any] = {"rnn": PAPER_RNN} if rnn == "paper" else {}
     _run("table", chosen, check, as_json, difficulty=difficulty, goals=goals, **changes)
 
 
