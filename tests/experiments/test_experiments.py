@@ -28,6 +28,7 @@ from errands.experiments.fresh import with_fresh_goals
 from errands.experiments.jobs import Demonstrate, Play, Search
 from errands.experiments.paper import EXPERIMENTS
 from errands.experiments.table import to_markdown
+from errands.experiments.travel import travel_experiment
 from errands.learn.data.batch import TokenLimits
 from errands.learn.models.choice import ChoiceConfig
 from errands.runs.episode_source import open_source
@@ -173,6 +174,26 @@ def test_agents_of_table_7_go_round_in_circles_as_published(
 
     assert breaker("run-il-published-choice-1") == breaker("run-il-circling-1") == "off"
     assert breaker("run-il-best-choice-1") == breaker("run-il-1") == "on"
+
+
+def test_trained_agents_travel(done: Path, tiny: ExperimentConfig, little: Catalog) -> None:
+    config = msgspec.structs.replace(tiny, difficulty="easy", goals=4, episodes=4)
+    experiment = travel_experiment([str(little.path)])
+    jobs = experiment.jobs(config)
+    trained = {"dagger-1", "dagger-ppo-1", "run-rule", "run-oracle", "run-dagger-1"}
+    assert trained <= {job.name for job in jobs}
+    # Another seed's shop has 5,000 products: the named one stands for it here.
+    there = [job for job in jobs if "place-0" in job.name or job.name in trained]
+    scheduler.run_jobs(there, done, config, 2)
+    with closing(open_run(str(done / "run-place-0-dagger-1"))) as store:
+        assert store.info.agent_settings["checkpoint"].endswith("dagger-1")
+        assert len(store.numbers()) == 4
+    with pytest.raises(SettingError, match="add --difficulty"):
+        experiment.check(tiny)
+    with pytest.raises(SettingError, match="no protocol of the shop"):
+        travel_experiment(["turk-demo=here"])
+    with pytest.raises(SettingError, match="named twice"):
+        travel_experiment(["here", "here"])
 
 
 def test_nothing_is_done_twice(done: Path, tiny: ExperimentConfig) -> None:

@@ -4,8 +4,9 @@ import pytest
 
 from errands.agents.oracles.choice_oracle import best_plan
 from errands.envs.shop_vector import ShopVectorEnv
+from errands.learn.data.view import action_of
 from errands.learn.queries import own_words
-from errands.learn.rollout import Rollout
+from errands.learn.rollout import CHOSEN, Rollout
 from errands.learn.teacher import LookingTeacher
 from errands.shop.catalog.catalog import Catalog
 
@@ -64,3 +65,55 @@ def test_more_looks_earn_more(little: Catalog) -> None:
         return sum(rewards) / len(rewards)
 
     assert mean(6) > mean(1)
+
+
+def test_it_reads_and_searches_with_other_words(little: Catalog) -> None:
+    """Only where that promises more than what was opened, and never without end."""
+    env = ShopVectorEnv(
+        COUNT, autoreset="disabled", catalog=little, goals="human", observation="text_rich",
+        max_steps=100,
+    )  # fmt: skip
+    rollout = Rollout(env, range(60), seed=1, search=CHOSEN)
+    teacher = LookingTeacher(env.context, 3, CHOSEN.queries)
+    read = again = finished = 0
+    for _ in range(160):
+        views = rollout.views()
+        names = [
+            teacher.click(episode, view) for episode, view in zip(env.episodes, views, strict=True)
+        ]
+        read += names.count("features")
+        for view, name in zip(views, names, strict=True):
+            assert name in view.names
+            if view.kind == "search" and view.queries:
+                again += name not in view.queries
+                assert len({*view.queries, name}) <= 3
+        actions = [action_of(view, name) for view, name in zip(views, names, strict=True)]
+        results = rollout.step(views, actions)
+        for name, result in zip(names, results, strict=True):
+            finished += result.is_over
+            assert not result.is_over or name == "buy now"
+    assert read > finished > 10
+    assert again
+
+
+def test_what_it_says_of_products_is_what_they_earn(little: Catalog) -> None:
+    env = ShopVectorEnv(
+        2, autoreset="disabled", catalog=little, goals="human", observation="text_rich"
+    )
+    rollout, teacher = Rollout(env, range(8), seed=1), LookingTeacher(env.context)
+    views = rollout.views()
+    assert teacher.worths(env.episodes[0], views[0]) == {}
+    rollout.step(views, [search or "" for search in rollout.searches()])
+    for episode, view in zip(env.episodes, rollout.views(), strict=True):
+        worths = teacher.worths(episode, view)
+        assert len(worths) == len(view.seen) > 0
+        assert max(worths.values()) <= teacher.best_found(episode) <= 1
+
+
+def test_a_goal_is_told_beside_its_own_product(little: Catalog) -> None:
+    env = ShopVectorEnv(1, catalog=little, goals="human", observation="text_rich")
+    ((instruction, text),) = LookingTeacher(env.context).wanted([5])
+    goal = env.context.goals[5]
+    assert goal.instruction_text.lower().startswith(instruction[:10])
+    assert "price lower" not in instruction
+    assert little[goal.asin].title in text
