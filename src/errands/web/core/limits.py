@@ -34,6 +34,9 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Unfinished sessions of visitors (not of workers) of the shop's website."""
     idle_seconds: float = 900.0
     """After so long without a call a session is closed."""
+    visit_seconds: float = 3600.0
+    """So long after their last step visitors of the shop's website are not forgotten, however many
+    there are."""
     body_bytes: int = 2**20
     """Of one request or one WebSocket message."""
     batch: int = 1024
