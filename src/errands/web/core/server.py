@@ -22,7 +22,7 @@ from errands.web.core.auth import AuthMiddleware
 from errands.web.core.clients import TrustedProxies, client_group, with_clients
 from errands.web.core.connections import Connections
 from errands.web.core.home import home_parts
-from errands.web.core.limits import ServerLimits, settle_garbage, settle_threads
+from errands.web.core.limits import ServerLimits, settle_garbage, settle_memory
 from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
@@ -244,7 +244,7 @@ class Server(uvicorn.Server):
             self.connections.keep_sweeping(limits.head_seconds, limits.send_seconds)
         )
         settle_garbage()
-        settle_threads()
+        settle_memory()
         if self._on_start is not None:
             self._on_start()
 
