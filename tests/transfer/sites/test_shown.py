@@ -196,9 +196,9 @@ def test_places_in_places_are_not_read_again_and_again(
         def __getattr__(self, name: str) -> object:
             return getattr(self._node, name)
 
-        def text(self, **how: str) -> str:
+        def text(self, separator: str = "") -> str:
             read.append(self._node)
-            return str(text(self._node, **how))
+            return str(text(self._node, separator=separator))
 
     tree = parse(f"<h1>Lamp</h1>{body}")
     places = [Counted(node) for node in tree.css(".price")]

@@ -271,6 +271,49 @@ def test_the_end_does_not_wait_for_bodies() -> None:
         assert not thread.is_alive()
 
 
+def test_the_end_does_not_wait_for_those_who_mean_no_good() -> None:
+    """Bodies that do not come, and somebody who asks again and again; work is still finished."""
+    started, working = threading.Event(), threading.Event()
+    at_work = 0
+
+    async def read(request: Request) -> Response:
+        nonlocal at_work
+        at_work += 1
+        try:
+            await read_body(request.scope, request.receive, 2**20, 60.0)
+        finally:
+            at_work -= 1
+        return Response("read")
+
+    async def work(request: Request) -> Response:
+        nonlocal at_work
+        at_work += 1
+        working.set()
+        await asyncio.sleep(1.3)
+        at_work -= 1
+        return Response("finished")
+
+    part = AppPart(
+        [Route("/body", read, methods=["POST"]), Route("/work", work)], busy=lambda: at_work > 0
+    )
+    server = Server([part], AuthMiddleware(), ServerLimits(drain_seconds=20.0), started.set)
+    asking = b"GET /work HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    stuck = b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nx"
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        assert started.wait(60)
+        with lines(port, 5, stuck), lines(port, 1, asking) as [line]:
+            assert working.wait(10)
+            begun = time.monotonic()
+            server.handle_exit(15, None)
+            assert status(line) == 200
+            thread.join(20)
+            assert time.monotonic() - begun < 8
+        assert not thread.is_alive()
+
+
 class _Line:
     """A connection of nobody."""
 

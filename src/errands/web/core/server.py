@@ -1,7 +1,8 @@
 """The event loop under the application: one process, and an orderly end.
 
 Asked to stop (SIGTERM, Ctrl-C), the server is no longer ready and opens no sessions; what is in
-flight is finished, and connections are closed, all within `drain_seconds`.
+flight is finished, and connections are closed, all within `drain_seconds`: at once where nothing is
+being done, after some three seconds where somebody does not let it come to rest.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
+from errands.web.core.bodies import BODIES
 from errands.web.core.clients import TrustedProxies, client_group, with_clients
 from errands.web.core.connections import Connections
 from errands.web.core.home import home_parts
@@ -39,6 +41,9 @@ _FULL: Final = (
     b"retry-after: 1\r\nconnection: close\r\n\r\n"
     b"The server has as many connections as it takes on; try again soon.\n"
 )
+_CALM: Final = 1.0
+"""Seconds in which a server that was asked to stop waits for a moment without work; then it takes
+no more requests, and gives bodies as long to arrive."""
 _LEAVING: Final = 2.0
 """Seconds of the server's end in which connections are closed and the rest is put away."""
 
@@ -261,13 +266,29 @@ class Server(uvicorn.Server):
         self._drain = self._loop.create_task(self._finish())
 
     async def _finish(self) -> None:
-        try:
-            async with asyncio.timeout(max(0.0, self._limits.drain_seconds - _LEAVING)):
-                while any(part.busy() for part in self._parts):
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            pass
+        until = self._loop.time() + max(0.0, self._limits.drain_seconds - _LEAVING)
+        calm = min(self._loop.time() + _CALM, until)
+        while self._is_busy() and self._loop.time() < calm:
+            await asyncio.sleep(0.01)
+        if self._is_busy():
+            # Whoever goes on asking would keep it busy to the last moment, and so would bodies that
+            # do not come.
+            self._close_doors()
+        while self._is_busy() and self._loop.time() < until:
+            BODIES.hurry(min(calm + _CALM, until))
+            await asyncio.sleep(0.01)
         self.should_exit = True
+
+    def _is_busy(self) -> bool:
+        return any(part.busy() for part in self._parts)
+
+    def _close_doors(self) -> None:
+        """Take no more connections and no more requests; those that are there are finished."""
+        for listening in self.servers:
+            listening.close()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, HttpConnection):
+                connection.shutdown()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._sweep is not None:
