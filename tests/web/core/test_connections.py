@@ -244,6 +244,38 @@ def test_who_asks_and_never_reads_is_no_defect(capfd: pytest.CaptureFixture[str]
     assert not capfd.readouterr().err
 
 
+def test_requests_that_wait_for_their_turn_are_not_taken_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody asks and asks, and reads nothing: each answer that is made must let in no more."""
+    held: dict[HttpConnection, int] = {}
+    received = HttpConnection.data_received
+
+    def counted(self: HttpConnection, data: bytes) -> None:
+        received(self, data)
+        held[self] = max(held.get(self, 0), len(self._unread))
+
+    monkeypatch.setattr(HttpConnection, "data_received", counted)
+
+    async def answer(request: Request) -> Response:
+        return Response(b"x" * 100_000)
+
+    part = AppPart([Route("/p", answer)])
+    with running([part], ServerLimits()) as port, lines(port, 1, b"") as [line]:
+        line.settimeout(1.0)
+        with contextlib.suppress(TimeoutError):
+            for _ in range(300):
+                line.send(b"GET /p HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+        assert sum(held.values()) < 2**20
+        line.close()
+        for _ in range(100):
+            if not any(connection._unread for connection in held):
+                break
+            time.sleep(0.05)
+        assert not any(connection._unread for connection in held)
+        assert health(port) == 200
+
+
 def test_who_takes_nothing_of_an_answer_is_given_up() -> None:
     asked = HEALTH.replace(b"/health", b"/large")
     limits = ServerLimits(send_seconds=0.4)

@@ -76,6 +76,8 @@ class BodyReads:
                     if more:
                         self._make_room(arrival)
         except TimeoutError:
+            # The error that follows remembers this place for a while.
+            chunks.clear()
             if arrival is not None and arrival.given_up:
                 raise HttpError(503, "busy", arrival.given_up, retry_after=1) from None
             message = f"The body did not arrive within {seconds:g} seconds."

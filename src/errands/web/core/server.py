@@ -86,6 +86,8 @@ class HttpConnection(HttpToolsProtocol):
             # What is behind it is no reason to go on writing.
             self._answering.disconnected = True
         super().connection_lost(exc)
+        # What refers to itself, as this does, is not gone at once.
+        self._unread = b""
         self._table.busy(self)
         self._table.flowing(self)
         if self._is_counted:
@@ -168,7 +170,11 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self.cycle.response_complete or self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if not self.cycle.response_complete:
+            # Others have been read and are answered first. One that needs more of its body says so.
+            self.flow.pause_reading()
             return
         if self._in_head or self._in_body:
             # What is left of the request is not read for ever.
