@@ -8,10 +8,9 @@ import typer
 
 from errands.cli.completion import catalog_names, protocol_names
 from errands.cli.options import CatalogData, takes_records
-from errands.cli.output import Json, answer, counting, remarks
+from errands.cli.output import Force, Json, answer, counting, refuse_to_replace, remarks
 from errands.cli.train import dagger, pictures, ppo, rl
 from errands.cli.train.progress import (
-    Force,
     SupervisedOptions,
     TrainingRun,
     changed,
@@ -19,7 +18,6 @@ from errands.cli.train.progress import (
     end,
     find_preset,
     need_torch,
-    refuse_to_replace,
     time_shares,
 )
 from errands.errors import SettingError

@@ -5,14 +5,12 @@ from pathlib import Path
 import typer
 
 from errands.cli.options import CatalogData
-from errands.cli.output import Json, answer, counting
+from errands.cli.output import Force, Json, answer, counting, refuse_to_replace
 from errands.cli.train.progress import (
     Epochs,
-    Force,
     Seed,
     changed,
     need_torch,
-    refuse_to_replace,
 )
 from errands.errors import SettingError
 

@@ -4,7 +4,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Epochs",
-    "Force",
     "LearningRate",
     "Least",
     "Out",
@@ -33,7 +31,6 @@ __all__ = [
     "end",
     "find_preset",
     "need_torch",
-    "refuse_to_replace",
     "time_shares",
 ]
 
@@ -45,7 +42,6 @@ LearningRate: Any = typer.Option(
     None, "--learning-rate", "--rate", min=0, help="The learning rate of the optimizer."
 )
 Seed: Any = typer.Option(0, min=0, help="Seed of all randomness.")
-Force: Any = typer.Option(False, "--force", help="Replace a file that is there already.")
 
 
 @dataclass(frozen=True)
@@ -161,12 +157,6 @@ def checked(demonstrations: str, catalog: str | None, least: float) -> "Demonstr
         return read_choices_file(demonstrations)
     checksum = None if catalog is None else checksum_on(demonstrations, catalog)
     return read_demonstrations(demonstrations, least=least, checksum=checksum)
-
-
-def refuse_to_replace(path: Path, force: bool) -> None:
-    """Before the work, not after it."""
-    if path.exists() and not force:
-        raise SettingError(f"{path} is there already; add --force to replace it.")
 
 
 def time_shares(shares: Mapping[str, float]) -> str:
