@@ -101,7 +101,10 @@ def choice(
         None, help="Vectors of products' pictures, of `train pictures`."
     ),
     width: int | None = typer.Option(
-        None, min=4, help="Width of the vectors (default of a pretrained encoder: its own)."
+        None,
+        min=4,
+        max=16_384,
+        help="Width of the vectors (default of a pretrained encoder: its own).",
     ),
     as_json: bool = Json,
 ) -> None:

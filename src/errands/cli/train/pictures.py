@@ -23,7 +23,7 @@ def pictures(
     features: Path | None = typer.Option(None, help="The original's features: feat_conv.pt."),
     addresses: Path | None = typer.Option(None, help="Which pictures they are of: feat_ids.pt."),
     epochs: int | None = Epochs,
-    width: int | None = typer.Option(None, min=2, help="Width of a picture's vector."),
+    width: int | None = typer.Option(None, min=2, max=16_384, help="Width of a picture's vector."),
     seed: int = Seed,
     force: bool = Force,
     as_json: bool = Json,
