@@ -331,7 +331,9 @@ def vector(
     catalog: str = CatalogData,
     sizes: str = typer.Option("1,4,16,64,256,1024,4096", help="Numbers of environments."),
     steps: int = typer.Option(20_000, min=100, help="Steps of one measurement."),
-    threads: int = typer.Option(1, min=1, help="Threads that rank the searches of a step."),
+    threads: int = typer.Option(
+        1, min=1, max=1024, help="Threads that rank the searches of a step."
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Measure vector environments of several sizes, by the clock; no query is remembered.

@@ -83,7 +83,7 @@ class SupervisedOptions:
 class TrainingRun:
     """How a training is computed, saved and followed."""
 
-    threads: int | None = typer.Option(None, min=1, help="Threads to compute with.")
+    threads: int | None = typer.Option(None, min=1, max=1024, help="Threads to compute with.")
     device: str = typer.Option("cpu", help="Where to compute: cpu, cuda, cuda:N, mps or auto.")
     seed: int = Seed
     resume: bool = typer.Option(False, "--resume", help="Resume a training that was stopped.")
