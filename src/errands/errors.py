@@ -6,7 +6,7 @@ and exits with its status, mostly 2; nothing else is caught there, so a tracebac
 defect of ours.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 __all__ = [
     "CatalogError",
@@ -18,7 +18,12 @@ __all__ = [
     "SettingError",
     "SplitOverlapWarning",
     "TaskError",
+    "shortened",
 ]
+
+_LONGEST: Final = 2000
+_LONGEST_WORD: Final = 400
+"""Characters without a blank, more than any path or address has that somebody would read."""
 
 
 class ErrandsError(Exception):
@@ -26,6 +31,31 @@ class ErrandsError(Exception):
 
     exit_status: ClassVar[int] = 2
     """Of a command that ends with it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        # Whatever is quoted, and by whom: a sentence quotes values of files, pages and requests.
+        super().__init__(*(shortened(one) if isinstance(one, str) else one for one in arguments))
+
+
+def shortened(sentence: str) -> str:
+    """A sentence that people can read, whatever is quoted in it: long words lose their middle, and
+    then the sentence does if it is still too long.
+
+    >>> shortened(f"There is no task {'x' * 1000}; expected demo.")[285:319]
+    'xxx[... of 1,001 characters ...]xx'
+    """
+    if len(sentence) <= _LONGEST_WORD:
+        return sentence
+    return _cut(" ".join(_cut(word, _LONGEST_WORD) for word in sentence.split(" ")), _LONGEST)
+
+
+def _cut(text: str, most: int) -> str:
+    """A text without its middle, if it is too long."""
+    if len(text) <= most:
+        return text
+    left_out = f"[... of {len(text):,} characters ...]"
+    tail = most // 4
+    return f"{text[: most - tail - len(left_out)]}{left_out}{text[-tail:]}"
 
 
 class DataError(ErrandsError):

@@ -127,3 +127,19 @@ def test_no_folder_has_too_many_modules() -> None:
     folder = Path(cli.__file__).parent
     for each in (folder, *(path for path in folder.iterdir() if path.is_dir())):
         assert len(list(each.glob("*.py"))) <= 16, each
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("demo", "turk", "--task", ""),
+        ("demo", "shop", "--goals", " "),
+        ("run", "shop-demo", "--agent", "rule", "--split", ""),
+        ("serve", "--environments", "--token", ""),
+    ],
+)
+def test_an_empty_value_is_not_read_as_none(words: tuple[str, ...]) -> None:
+    """A variable of a script that was never set would play everything, or serve everybody."""
+    refused = errands(*words)
+    assert refused.returncode == 2
+    assert "is empty; give it a value, or leave it out" in refused.stderr

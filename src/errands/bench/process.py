@@ -36,9 +36,22 @@ class Cost(NamedTuple):
     output: str
 
 
-def errands_command(*arguments: str | Path) -> list[str]:
-    """This very version of Errands, as a program."""
-    code = "import sys; from errands.cli import main; sys.argv[0] = 'errands'; main()"
+_CODE: Final = "import sys; from errands.cli import main; sys.argv[0] = 'errands'; main()"
+_CHILD_CODE: Final = f"""
+import ctypes, os
+try:
+    ctypes.CDLL(None).prctl(1, 15)
+except (OSError, AttributeError):
+    pass
+if os.getppid() == {{parent}}:
+    {_CODE}
+"""
+"""Linux asks it to end when whoever started it ends, however that comes about."""
+
+
+def errands_command(*arguments: str | Path, is_child: bool = False) -> list[str]:
+    """This very version of Errands, as a program; as a child it does not outlive this one."""
+    code = _CHILD_CODE.format(parent=os.getpid()) if is_child else _CODE
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
@@ -104,7 +117,7 @@ def server(words: Sequence[str]) -> Iterator[ServerProcess]:
     """A server on a free port; `words` are what `errands serve` is told."""
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            errands_command("serve", "--port", "0", *words),
+            errands_command("serve", "--port", "0", *words, is_child=True),
             text=True,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -7,19 +7,16 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import typer
 
 from errands import __version__
 from errands.cli.commands import new_name
 from errands.cli.root import Root
-from errands.errors import ErrandsError, SettingError
+from errands.errors import ErrandsError, SettingError, shortened
 
 __all__ = ["app", "main"]
-
-_LONGEST: Final = 2000
-"""Characters of a sentence: it may quote a file's whole text."""
 
 app = typer.Typer(
     name="errands",
@@ -81,8 +78,5 @@ def _end(sentence: str, status: int) -> NoReturn:
     """One line, whatever was quoted in it."""
     from errands.cli.output import printable
 
-    if len(sentence) > _LONGEST:
-        half = _LONGEST // 2
-        sentence = f"{sentence[:half]} ... {sentence[-half:]}"
-    print(f"errands: {printable(sentence)}", file=sys.stderr)
+    print(f"errands: {printable(shortened(sentence))}", file=sys.stderr)
     sys.exit(status)

@@ -11,10 +11,12 @@ from rich.table import Table
 from errands.bench.figure import Figure, machine
 from errands.cli.options import CatalogData, TasksData
 from errands.cli.output import (
+    Force,
     json_lines,
     print_json,
     printable,
     progress_bar,
+    refuse_to_replace,
     remarks,
     results,
 )
@@ -297,7 +299,8 @@ def start(
 
 @app.command()
 def install(
-    out: Path = typer.Option(None, help="Also write the table, as Markdown."),
+    out: Path | None = typer.Option(None, help="Also write the table, as Markdown."),
+    force: bool = Force,
     as_json: bool = json_lines("dependency"),
 ) -> None:
     """Measure what each dependency of the base costs: on disk, and when it is imported.
@@ -306,6 +309,7 @@ def install(
     """
     from errands.bench.start import COLUMNS, dependency_costs, markdown
 
+    refuse_to_replace(out, force)
     with remarks.status("measuring"):
         costs = list(dependency_costs())
     if as_json:
@@ -327,7 +331,9 @@ def vector(
     catalog: str = CatalogData,
     sizes: str = typer.Option("1,4,16,64,256,1024,4096", help="Numbers of environments."),
     steps: int = typer.Option(20_000, min=100, help="Steps of one measurement."),
-    threads: int = typer.Option(1, min=1, help="Threads that rank the searches of a step."),
+    threads: int = typer.Option(
+        1, min=1, max=1024, help="Threads that rank the searches of a step."
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Measure vector environments of several sizes, by the clock; no query is remembered.

@@ -27,6 +27,7 @@ from rich.text import Text
 from errands.errors import DataError, SettingError
 
 __all__ = [
+    "Force",
     "Json",
     "answer",
     "counting",
@@ -36,12 +37,14 @@ __all__ = [
     "program",
     "progress",
     "progress_bar",
+    "refuse_to_replace",
     "remarks",
     "results",
     "table",
     "write_new",
 ]
 
+Force = typer.Option(False, "--force", help="Replace a file that is there already.")
 Json = typer.Option(False, "--json", help="Print one JSON document.")
 
 
@@ -118,6 +121,12 @@ def table(
 def printable(text: str) -> str:
     """A text of others' for a terminal: nothing in it acts there."""
     return "".join(mark if mark.isprintable() else "\ufffd" for mark in text)
+
+
+def refuse_to_replace(path: Path | None, force: bool) -> None:
+    """Before the work, not after it: a file that is there is not lost by mistake."""
+    if path is not None and path.is_file() and not force:
+        raise SettingError(f"{path} is there already; add --force to replace it.")
 
 
 def write_new(path: Path, text: str, *, replace: bool) -> None:

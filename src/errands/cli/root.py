@@ -65,7 +65,7 @@ def _load(name: str, ctx: Any) -> Any:
 
 def _check_values(command: Any) -> None:
     """No option takes what could be read for ever, a number that is none, or one that no generator
-    and no array can hold."""
+    and no array can hold; and none that is empty is read as if it had been left out."""
     for inner in getattr(command, "commands", {}).values():
         _check_values(inner)
     invoke = command.invoke
@@ -74,6 +74,11 @@ def _check_values(command: Any) -> None:
         for parameter in command.params:
             given = context.params.get(parameter.name)
             for value in given if isinstance(given, list | tuple) else (given,):
+                # An empty text is the default where any text will do: a title, a note.
+                if isinstance(value, str) and not value.strip() and parameter.default != "":
+                    raise SettingError(
+                        f"{parameter.opts[0]} is empty; give it a value, or leave it out."
+                    )
                 if isinstance(value, str | Path) and is_endless(value):
                     raise SettingError(f"{parameter.opts[0]} {value} has no end; expected a file.")
                 most = _MOST.get(type(value))

@@ -118,7 +118,10 @@ def serve(
     ),
     sessions: int = typer.Option(10_000, min=1, help="Open sessions at most."),
     visitors: int = typer.Option(
-        100_000, min=0, help="Unfinished sessions of visitors at most; beyond, no new one begins."
+        100_000,
+        min=0,
+        help="Unfinished sessions of visitors at most. Beyond, those make room who took no step for"
+        " --idle seconds, or else were away for an hour; where there are none, no new one begins.",
     ),
     per_client: int | None = typer.Option(
         None, min=1, help="Open sessions at most from one address (default: no such limit)."

@@ -41,7 +41,9 @@ MIGRATIONS: Final = {
             project_workers.TABLES,
             writing.TO_VERSION_3,
         ]
-    )
+    ),
+    # What work is left, and what is promised, is counted as it changes.
+    3: projects.TO_VERSION_4 + assignments.TO_VERSION_4,
 }
 """By the version that they lead away from."""
 

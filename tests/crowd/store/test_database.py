@@ -180,7 +180,16 @@ def columns_of(database: Database, table: str) -> set[str]:
     return {name for (name,) in rows}
 
 
-TABLES = ["people", "projects", "project_workers", "join_links", "assignments", "writings"]
+def indexes_of(database: Database) -> set[str]:
+    asked = "SELECT name FROM sqlite_schema WHERE type = 'index'"
+    if "://" in database.place:
+        asked = "SELECT indexname FROM pg_indexes WHERE schemaname = 'errands_site'"
+    return {name for (name,) in database.rows(asked)}
+
+
+TABLES = [
+    *("people", "projects", "project_workers", "join_links", "items", "assignments", "writings"),
+]
 
 
 def test_an_older_store_is_brought_up_to_date(
@@ -193,6 +202,9 @@ def test_an_older_store_is_brought_up_to_date(
         paid, free = Projects(database).all()
         assert (paid.budget, paid.committed, paid.is_offered) == (1.0, 1.0, False)
         assert free.is_offered
+        assert (paid.items, free.items) == (2, 1)
+        taken = database.rows("SELECT project, number, taken FROM items ORDER BY project, number")
+        assert taken == [(1, 0, 1), (1, 1, 1), (2, 0, 0)]
         work = Assignments(database)
         [done] = work.done(paid.id)
         assert (done.answers, done.verdict, done.draft) == ({"a": "kept"}, "", {})
@@ -207,12 +219,15 @@ def test_an_older_store_is_brought_up_to_date(
         assert begun is not None
         assert begun.pay == 0.25
         upgraded = {table: columns_of(database, table) for table in TABLES}
+        indexes = indexes_of(database)
     with open_database(place) as database:
         assert len(Assignments(database).done(paid.id)) == 2, "opened again as it is"
     with open_read_only(place) as reader:
         assert reader.rows("SELECT count(*) FROM assignments") == [(3,)]
     with open_database(str(tmp_path / "new.sqlite")) as new:
         assert upgraded == {table: columns_of(new, table) for table in TABLES}
+        if "://" not in place:
+            assert indexes == indexes_of(new)
 
 
 def test_a_store_of_a_later_version_is_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,5 +236,5 @@ def test_a_store_of_a_later_version_is_refused(place: str, monkeypatch: pytest.M
             patch.setattr(f"errands.crowd.store.{module}.VERSION", 99)
         open_database(place).close()
     for opening in (open_database, open_read_only):
-        with pytest.raises(StorageError, match=r"this program writes 3|this version"):
+        with pytest.raises(StorageError, match=r"this program writes 4|this version"):
             opening(place)

@@ -46,6 +46,7 @@ def test_a_damaged_run_is_a_sentence_or_an_answer(little: Catalog, tmp_path: Pat
         for reader, (kind, said) in outcome.items():
             assert kind in ("answer", "sentence"), (case, reader, said)
             counts[f"{reader} {kind}"] += 1
+    print(f"{CASES:,} damaged runs: {dict(counts)}")
     assert all(
         counts[f"{reader} {kind}"] > 0.05 * CASES
         for reader in run_damage.READERS

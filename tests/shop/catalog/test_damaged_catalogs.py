@@ -55,6 +55,7 @@ def test_damage_is_named_or_harmless(healthy: Path) -> None:
             assert case["file"] in said, told
         counts[f"quick {kind}"] += 1
         counts[f"off {unverified}"] += 1
+    print(f"{CASES:,} damaged catalogues: {dict(counts)}")
     # The damage was one, and not all of it shows by itself.
     assert counts["quick sentence"] > 0.9 * CASES
     assert counts["off sentence"] > 0.2 * CASES

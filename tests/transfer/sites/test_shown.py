@@ -3,11 +3,14 @@
 import json
 
 import pytest
+from selectolax.lexbor import LexborNode
 
+from errands.currencies import NO_HABITS
 from errands.prices import Money
 from errands.transfer.sites.markup import parse
 from errands.transfer.sites.record import SiteProduct
 from errands.transfer.sites.shown import (
+    _read_all,
     host_habits,
     page_habits,
     settled,
@@ -167,3 +170,41 @@ def test_nothing_told_and_nothing_shown() -> None:
 )
 def test_options_in_select_elements(select: str, groups: dict[str, tuple[str, ...]]) -> None:
     assert shown_options(parse(select)) == groups
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<span class=price>$1 " * 3000,
+        "<span class=price>" * 1500 + "x" * 50_000,
+        "<span class=price>" * 1500 + " " * 50_000,
+        ("<div class=price>" + "<b></b>" * 20) * 600,
+    ],
+)
+def test_places_in_places_are_not_read_again_and_again(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[LexborNode] = []
+    text = LexborNode.text
+
+    class Counted:
+        """A node whose text is counted; selectolax's own cannot be changed."""
+
+        def __init__(self, node: LexborNode) -> None:
+            self._node = node
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._node, name)
+
+        def text(self, separator: str = "") -> str:
+            read.append(self._node)
+            return str(text(self._node, separator=separator))
+
+    tree = parse(f"<h1>Lamp</h1>{body}")
+    places = [Counted(node) for node in tree.css(".price")]
+    assert len(places) > 500
+    found = _read_all(places, NO_HABITS)  # type: ignore[arg-type]
+    assert len(found) == len(places)
+    inside = sum(len(str(text(node, separator=" "))) + 1 for node in read)
+    assert len(read) < 100
+    assert inside < 3 * len(body)

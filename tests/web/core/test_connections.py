@@ -244,6 +244,38 @@ def test_who_asks_and_never_reads_is_no_defect(capfd: pytest.CaptureFixture[str]
     assert not capfd.readouterr().err
 
 
+def test_requests_that_wait_for_their_turn_are_not_taken_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody asks and asks, and reads nothing: each answer that is made must let in no more."""
+    held: dict[HttpConnection, int] = {}
+    received = HttpConnection.data_received
+
+    def counted(self: HttpConnection, data: bytes) -> None:
+        received(self, data)
+        held[self] = max(held.get(self, 0), len(self._unread))
+
+    monkeypatch.setattr(HttpConnection, "data_received", counted)
+
+    async def answer(request: Request) -> Response:
+        return Response(b"x" * 100_000)
+
+    part = AppPart([Route("/p", answer)])
+    with running([part], ServerLimits()) as port, lines(port, 1, b"") as [line]:
+        line.settimeout(1.0)
+        with contextlib.suppress(TimeoutError):
+            for _ in range(300):
+                line.send(b"GET /p HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+        assert sum(held.values()) < 2**20
+        line.close()
+        for _ in range(100):
+            if not any(connection._unread for connection in held):
+                break
+            time.sleep(0.05)
+        assert not any(connection._unread for connection in held)
+        assert health(port) == 200
+
+
 def test_who_takes_nothing_of_an_answer_is_given_up() -> None:
     asked = HEALTH.replace(b"/health", b"/large")
     limits = ServerLimits(send_seconds=0.4)
@@ -268,6 +300,49 @@ def test_the_end_does_not_wait_for_bodies() -> None:
         with lines(port, 5, BODY):
             server.handle_exit(15, None)
             thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_the_end_does_not_wait_for_those_who_mean_no_good() -> None:
+    """Bodies that do not come, and somebody who asks again and again; work is still finished."""
+    started, working = threading.Event(), threading.Event()
+    at_work = 0
+
+    async def read(request: Request) -> Response:
+        nonlocal at_work
+        at_work += 1
+        try:
+            await read_body(request.scope, request.receive, 2**20, 60.0)
+        finally:
+            at_work -= 1
+        return Response("read")
+
+    async def work(request: Request) -> Response:
+        nonlocal at_work
+        at_work += 1
+        working.set()
+        await asyncio.sleep(1.3)
+        at_work -= 1
+        return Response("finished")
+
+    part = AppPart(
+        [Route("/body", read, methods=["POST"]), Route("/work", work)], busy=lambda: at_work > 0
+    )
+    server = Server([part], AuthMiddleware(), ServerLimits(drain_seconds=20.0), started.set)
+    asking = b"GET /work HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    stuck = b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nx"
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        assert started.wait(60)
+        with lines(port, 5, stuck), lines(port, 1, asking) as [line]:
+            assert working.wait(10)
+            begun = time.monotonic()
+            server.handle_exit(15, None)
+            assert status(line) == 200
+            thread.join(20)
+            assert time.monotonic() - begun < 8
         assert not thread.is_alive()
 
 

@@ -263,6 +263,38 @@ def test_a_shop_of_this_process_is_shopped_in_the_same_way(little: Catalog) -> N
     assert (told["done"], told["reward"]) == (True, 1.0)
 
 
+def test_visitors_who_are_away_make_room(little: Catalog, tmp_path: Path) -> None:
+    """Those who took steps, and not those who are in the middle of it."""
+    place = tmp_path / "log.sqlite"
+    step = {"search_query": "lamp"}
+    with shop_served(little, place, visitors=4, idle_seconds=1000.0) as running:
+        goal = little.goals("synthetic")[4]
+        bought = begin(running, {"goal": 4})
+        running.ask(purchase(bought["session"], goal))
+        for name in ("first", "second", "third", "fourth"):
+            assert running.ask(f"/{name}", step).status == 200
+        # The one who came first took a step last.
+        assert running.ask("/first", {"search_query": "sofa"}).status == 200
+        assert running.ask("/one-more").status == 503, "all of them were here a moment ago"
+        log = running.log
+        assert log is not None
+        with log._database.writing() as run:
+            names = ("first", "second", "third")
+            for age, name in zip((3500, 4000, 5000), names, strict=True):
+                run(
+                    "UPDATE steps SET at = at - ? WHERE session ="
+                    " (SELECT number FROM sessions WHERE name = ?)",
+                    (age, name),
+                )
+            run("UPDATE sessions SET began = began - 9000")
+    with shop_served(little, place, visitors=4, idle_seconds=1000.0) as running:
+        assert running.log is not None
+        assert running.ask("/one-more").status == 200
+        left = {session.name for session in running.log.sessions()}
+        assert left == {bought["session"], "first", "second", "fourth", "one-more"}
+        assert len(running.steps("first")) == 3
+
+
 def test_visitors_who_take_no_step_make_room(little: Catalog, tmp_path: Path) -> None:
     place = tmp_path / "log.sqlite"
 

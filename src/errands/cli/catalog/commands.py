@@ -14,12 +14,14 @@ from errands.atomic import atomic_write
 from errands.cli.completion import catalog_names
 from errands.cli.options import CatalogData
 from errands.cli.output import (
+    Force,
     Json,
     answer,
     print_json,
     printable,
     program,
     progress_bar,
+    refuse_to_replace,
     remarks,
     results,
     table,
@@ -506,6 +508,7 @@ def picture(
     catalog: str = CatalogData,
     value: str | None = typer.Option(None, help="The picture of this option value."),
     out: Path | None = typer.Option(None, help="The SVG file to write; else standard output."),
+    force: bool = Force,
 ) -> None:
     """Draw the picture of a generated product, or of one of its options.
 
@@ -513,6 +516,7 @@ def picture(
     """
     from errands.shop.render.images import picture as draw
 
+    refuse_to_replace(out, force)
     opened = Catalog.open(catalog)
     if asin not in opened:
         raise CatalogError(f"There is no product {asin!r} in {opened.path}.")

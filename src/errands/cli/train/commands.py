@@ -8,10 +8,9 @@ import typer
 
 from errands.cli.completion import catalog_names, protocol_names
 from errands.cli.options import CatalogData, takes_records
-from errands.cli.output import Json, answer, counting, remarks
+from errands.cli.output import Force, Json, answer, counting, refuse_to_replace, remarks
 from errands.cli.train import dagger, pictures, ppo, rl
 from errands.cli.train.progress import (
-    Force,
     SupervisedOptions,
     TrainingRun,
     changed,
@@ -19,7 +18,6 @@ from errands.cli.train.progress import (
     end,
     find_preset,
     need_torch,
-    refuse_to_replace,
     time_shares,
 )
 from errands.errors import SettingError
@@ -111,7 +109,10 @@ def choice(
         None, help="Vectors of products' pictures, of `train pictures`."
     ),
     width: int | None = typer.Option(
-        None, min=4, help="Width of the vectors (default of a pretrained encoder: its own)."
+        None,
+        min=4,
+        max=16_384,
+        help="Width of the vectors (default of a pretrained encoder: its own).",
     ),
     as_json: bool = Json,
 ) -> None:

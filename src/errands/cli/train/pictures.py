@@ -5,14 +5,12 @@ from pathlib import Path
 import typer
 
 from errands.cli.options import CatalogData
-from errands.cli.output import Json, answer, counting
+from errands.cli.output import Force, Json, answer, counting, refuse_to_replace
 from errands.cli.train.progress import (
     Epochs,
-    Force,
     Seed,
     changed,
     need_torch,
-    refuse_to_replace,
 )
 from errands.errors import SettingError
 
@@ -25,7 +23,7 @@ def pictures(
     features: Path | None = typer.Option(None, help="The original's features: feat_conv.pt."),
     addresses: Path | None = typer.Option(None, help="Which pictures they are of: feat_ids.pt."),
     epochs: int | None = Epochs,
-    width: int | None = typer.Option(None, min=2, help="Width of a picture's vector."),
+    width: int | None = typer.Option(None, min=2, max=16_384, help="Width of a picture's vector."),
     seed: int = Seed,
     force: bool = Force,
     as_json: bool = Json,

@@ -4,7 +4,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Epochs",
-    "Force",
     "LearningRate",
     "Least",
     "Out",
@@ -33,7 +31,6 @@ __all__ = [
     "end",
     "find_preset",
     "need_torch",
-    "refuse_to_replace",
     "time_shares",
 ]
 
@@ -45,7 +42,6 @@ LearningRate: Any = typer.Option(
     None, "--learning-rate", "--rate", min=0, help="The learning rate of the optimizer."
 )
 Seed: Any = typer.Option(0, min=0, help="Seed of all randomness.")
-Force: Any = typer.Option(False, "--force", help="Replace a file that is there already.")
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ class SupervisedOptions:
 class TrainingRun:
     """How a training is computed, saved and followed."""
 
-    threads: int | None = typer.Option(None, min=1, help="Threads to compute with.")
+    threads: int | None = typer.Option(None, min=1, max=1024, help="Threads to compute with.")
     device: str = typer.Option("cpu", help="Where to compute: cpu, cuda, cuda:N, mps or auto.")
     seed: int = Seed
     resume: bool = typer.Option(False, "--resume", help="Resume a training that was stopped.")
@@ -167,12 +163,6 @@ def checked(
         return read_choices_file(demonstrations)
     checksum = None if catalog is None else checksum_on(demonstrations, catalog)
     return read_demonstrations(demonstrations, least=least, checksum=checksum)
-
-
-def refuse_to_replace(path: Path, force: bool) -> None:
-    """Before the work, not after it."""
-    if path.exists() and not force:
-        raise SettingError(f"{path} is there already; add --force to replace it.")
 
 
 def time_shares(shares: Mapping[str, float]) -> str:

@@ -6,7 +6,16 @@ from typing import Any
 
 import typer
 
-from errands.cli.output import Json, print_json, remarks, results, table, write_new
+from errands.cli.output import (
+    Force,
+    Json,
+    print_json,
+    refuse_to_replace,
+    remarks,
+    results,
+    table,
+    write_new,
+)
 from errands.reports.html.turk_chart import draw
 from errands.turk.tasks.loader import load_tasks
 from errands.turk.tasks.paper_figures import figure_3, table_2
@@ -40,6 +49,7 @@ def info(
         False, "--figures", help="Only the paper's figure 3 and table 2, with what was published."
     ),
     plot: Path | None = typer.Option(None, metavar="FILE.svg", help="Draw the figures, too."),
+    force: bool = Force,
     as_json: bool = Json,
 ) -> None:
     """Say what a set of tasks holds: instances, fields and their types, length of templates.
@@ -53,6 +63,7 @@ def info(
       errands turk info turkingbench --split test --plot test.svg
       errands turk info turkingbench --figures
     """
+    refuse_to_replace(plot, force)
     opened = load_tasks(tasks, split)
     with remarks.status("reading the tasks") as status:
         statistics = survey(opened, progress=lambda name: status.update(f"reading {name}"))

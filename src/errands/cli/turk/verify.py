@@ -8,7 +8,17 @@ from typing import Any
 import typer
 
 from errands.cli.options import TasksData
-from errands.cli.output import Json, json_lines, print_json, progress_bar, remarks, results, table
+from errands.cli.output import (
+    Force,
+    Json,
+    json_lines,
+    print_json,
+    progress_bar,
+    refuse_to_replace,
+    remarks,
+    results,
+    table,
+)
 from errands.cli.turk.info import app
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.turk.drivers import Pages, start_browser
@@ -60,6 +70,7 @@ def verify(
     out: Path | None = typer.Option(
         None, help="Also write all proofs of these tasks into a file, without the pages' text."
     ),
+    force: bool = Force,
     as_json: bool = json_lines("task"),
 ) -> None:
     """Prove which tasks look the same without a browser, and play oracle and do-nothing.
@@ -72,6 +83,7 @@ def verify(
 
     Example: errands turk verify tasks --shard 1/2 --resume
     """
+    refuse_to_replace(out, force)
     opened = load_tasks(tasks, split)
     if task is not None:
         opened.folder(task)
@@ -190,11 +202,13 @@ def oracle_actions(
     driver: str = _DRIVER,
     split: str = _SPLIT,
     limit: int | None = typer.Option(None, min=1, help="Only so many instances of each task."),
+    force: bool = Force,
 ) -> None:
     """Write, for every instance, the actions that a perfect worker would take.
 
     Example: errands turk oracle-actions demo --split train --out actions.jsonl
     """
+    refuse_to_replace(out, force)
     opened = load_tasks(tasks, split)
     count = 0
     try:

@@ -17,10 +17,11 @@ import msgspec
 
 from errands.crowd.errors import Conflict, NotFound
 from errands.crowd.hits.project_workers import may_work
-from errands.crowd.hits.projects import Item, Project, check_budget, insert_many
+from errands.crowd.hits.projects import Item, Project, check_budget, count_taken, insert_many
 from errands.crowd.hits.task_page import is_blank
 from errands.crowd.store.database import (
     Database,
+    Row,
     Run,
     column_names,
     record_of,
@@ -63,7 +64,8 @@ CREATE TABLE assignments (
   FOREIGN KEY (project, item) REFERENCES items (project, number)
 );
 CREATE INDEX assignments_of_items ON assignments (project, item);
-CREATE INDEX assignments_of_people ON assignments (person, project);
+CREATE INDEX assignments_of_people
+  ON assignments (person, project, status, submitted, verdict, pay);
 CREATE UNIQUE INDEX assignments_once ON assignments (project, item, person)
   WHERE status IN ('accepted', 'submitted');
 CREATE INDEX assignments_open ON assignments (until) WHERE status = 'accepted';
@@ -83,6 +85,12 @@ ALTER TABLE assignments ADD COLUMN decided DOUBLE PRECISION;
 ALTER TABLE assignments ADD COLUMN decider BIGINT REFERENCES people;
 """
 
+TO_VERSION_4: Final = """
+DROP INDEX assignments_of_people;
+CREATE INDEX assignments_of_people
+  ON assignments (person, project, status, submitted, verdict, pay);
+"""
+
 Status = Literal["accepted", "submitted", "returned", "expired", "imported"]
 Verdict = Literal["", "approved", "rejected"]
 Draft = dict[str, list[str]]
@@ -94,15 +102,14 @@ _DONE: Final = "status IN ('submitted', 'imported')"
 _NOT_REJECTED: Final = "verdict <> 'rejected'"
 _NEXT: Final = f"""
 SELECT i.number, i.inputs FROM items i
-WHERE i.project = ?
-  AND (SELECT count(*) FROM assignments a
-       WHERE a.project = i.project AND a.item = i.number AND {_LIVE} AND {_NOT_REJECTED}) < ?
+WHERE i.project = ? AND i.taken = ?
   AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.project = i.project AND a.item = i.number
                   AND a.person = ? AND {_LIVE})
   AND NOT EXISTS (SELECT 1 FROM skips s WHERE s.project = i.project AND s.item = i.number
                   AND s.person = ?)
 ORDER BY i.number LIMIT 1
 """
+"""The first for a worker among the instances of which so many places are taken."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -186,8 +193,7 @@ class Assignments:
         self._expire()
         if not project.is_offered or not may_work(self._database.rows, project.id, person):
             return None
-        rows = self._database.rows(_NEXT, (project.id, project.wanted, person, person))
-        return record_of(Item, rows[0]) if rows else None
+        return _next(self._database.rows, project, person)
 
     def accept(self, project: Project, person: int, item: int | None = None) -> Assignment:
         """The next instance, or the one that was shown if it is still free, for a worker; the one
@@ -202,10 +208,10 @@ class Assignments:
             if not may_work(run, project.id, person):
                 raise NotFound("There is no such work for you.")
             check_budget(run, project.id, project.pay)
-            rows = run(_NEXT, (project.id, project.wanted, person, person))
-            if not rows:
+            upcoming = _next(run, project, person)
+            if upcoming is None:
                 raise Conflict("There is nothing left to do here for you.", "nothing_left")
-            number = rows[0][0]
+            number = upcoming.number
             if item is not None and item != number and _is_free(run, project, person, item):
                 number = item
             key = secrets.token_urlsafe(24)
@@ -218,6 +224,7 @@ class Assignments:
                     *(now + 60.0 * project.minutes, "{}", project.pay),
                 ),
             )
+            count_taken(run, project.id, number, 1, project.pay)
         return record_of(Assignment, row)
 
     def submit(
@@ -244,6 +251,8 @@ class Assignments:
                 f" draft = '{{}}' WHERE key = ? RETURNING {_COLUMNS}",
                 (self._clock(), json.dumps(dict(answers)), key),
             )
+            if before.status == "expired":
+                count_taken(run, before.project, before.item, 1, before.pay)
         return record_of(Assignment, row)
 
     def save_draft(self, assignment: Assignment, draft: Draft) -> None:
@@ -275,6 +284,7 @@ class Assignments:
                 f" RETURNING {_COLUMNS}",
                 (self._clock() + 60.0 * minutes, assignment.id),
             )
+            count_taken(run, assignment.project, assignment.item, 1, assignment.pay)
         return record_of(Assignment, row)
 
     def return_(self, assignment: Assignment) -> None:
@@ -287,6 +297,7 @@ class Assignments:
             )
             if not gone:
                 raise Conflict("Only what is accepted and not yet submitted can be returned.")
+            count_taken(run, assignment.project, assignment.item, -1, -assignment.pay)
             _skip(run, assignment.project, assignment.item, gone[0][0])
 
     def skip(self, project: int, item: int, person: int) -> None:
@@ -348,18 +359,20 @@ class Assignments:
     def done(self, project: int) -> list[Assignment]:
         """All answers of a project, instance by instance."""
         return select(
-            self._database.rows,
+            self._database.ask,
             Assignment,
             f"assignments WHERE project = ? AND {_DONE} ORDER BY item, id",
             (project,),
         )
 
-    def answers(self, project: int) -> Iterator[tuple[int, dict[str, str]]]:
-        """What was answered and not rejected, instance by instance: without all that is noted
-        about it, as there may be very many."""
-        rows = self._database.rows(
-            f"SELECT item, answers FROM assignments WHERE project = ? AND {_DONE}"
-            f" AND {_NOT_REJECTED} ORDER BY item, id",
+    def shared_answers(self, project: int) -> Iterator[tuple[int, dict[str, str]]]:
+        """What was answered and not rejected, instance by instance, where more than one worker may
+        have answered: without all that is noted about it, as there may be very many."""
+        rows = self._database.ask(
+            "SELECT a.item, a.answers FROM items i JOIN assignments a"
+            " ON a.project = i.project AND a.item = i.number"
+            f" WHERE i.project = ? AND i.taken > 1 AND {_DONE} AND {_NOT_REJECTED}"
+            " ORDER BY a.item, a.id",
             (project,),
         )
         return ((item, json.loads(text)) for item, text in rows)
@@ -367,7 +380,7 @@ class Assignments:
     def progress(self, project: Project) -> ProjectProgress:
         self._expire()
         good = f"{_DONE} AND {_NOT_REJECTED}"
-        [(done, accepted, workers, owed, waiting, rejected)] = self._database.rows(
+        [(done, accepted, workers, owed, waiting, rejected)] = self._database.ask(
             f"SELECT count(CASE WHEN {good} THEN 1 END),"
             " count(CASE WHEN status = 'accepted' THEN 1 END),"
             f" count(DISTINCT CASE WHEN {good} THEN worker END),"
@@ -377,7 +390,7 @@ class Assignments:
             " FROM assignments WHERE project = ?",
             (project.id,),
         )
-        [(finished,)] = self._database.rows(
+        [(finished,)] = self._database.ask(
             f"SELECT count(*) FROM (SELECT item FROM assignments WHERE project = ? AND {good}"
             " GROUP BY item HAVING count(*) >= ?) whole",
             (project.id, project.wanted),
@@ -389,7 +402,7 @@ class Assignments:
 
     def shares(self, project: int) -> list[WorkerShare]:
         """What each worker did, in the order of their names in the results."""
-        rows = self._database.rows(
+        rows = self._database.ask(
             f"SELECT worker, person, count(*),"
             f" coalesce(sum(CASE WHEN {_NOT_REJECTED} THEN pay END), 0),"
             " coalesce(sum(submitted - accepted), 0),"
@@ -418,12 +431,22 @@ class Assignments:
                 " submitted, answers, pay) VALUES",
                 rows,
             )
+            for _, _, _, item, *_ in rows:
+                # Who did it elsewhere was promised nothing here.
+                count_taken(run, project, item, 1, 0.0)
         return len(rows)
 
     def _expire(self) -> None:
         late, values = "status = 'accepted' AND until <= ?", (self._clock(),)
-        if self._database.rows(f"SELECT 1 FROM assignments WHERE {late} LIMIT 1", values):
-            self._database.run(f"UPDATE assignments SET status = 'expired' WHERE {late}", values)
+        if not self._database.rows(f"SELECT 1 FROM assignments WHERE {late} LIMIT 1", values):
+            return
+        with self._database.writing() as run:
+            for project, item, pay in run(
+                f"UPDATE assignments SET status = 'expired' WHERE {late}"
+                " RETURNING project, item, pay",
+                values,
+            ):
+                count_taken(run, project, item, -1, -pay)
 
 
 def _imported(
@@ -445,6 +468,23 @@ def _imported(
             *(record.worker or "import", "imported", record.accepted, record.submitted),
             *(json.dumps(record.answers), 0.0),
         ]
+
+
+def _next(run: Run, project: Project, person: int) -> Item | None:
+    """The instance with the lowest number that needs work and that a worker may have. Only those
+    that need work are looked at: by how many have taken them so far, as the index has them."""
+    found: list[Row] = []
+    taken = -1
+    while True:
+        [(more,)] = run(
+            "SELECT min(taken) FROM items WHERE project = ? AND taken > ? AND taken < ?",
+            (project.id, taken, project.wanted),
+        )
+        if more is None:
+            break
+        taken = more
+        found += run(_NEXT, (project.id, taken, person, person))
+    return record_of(Item, min(found)) if found else None
 
 
 def _is_free(run: Run, project: Project, person: int, item: int) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "Terms",
     "check_budget",
     "checked_hosts",
+    "count_taken",
     "insert_many",
 ]
 
@@ -44,14 +45,18 @@ CREATE TABLE projects (
   is_open INTEGER NOT NULL,
   made DOUBLE PRECISION NOT NULL,
   budget DOUBLE PRECISION NOT NULL DEFAULT 0,
-  is_restricted INTEGER NOT NULL DEFAULT 0
+  is_restricted INTEGER NOT NULL DEFAULT 0,
+  items BIGINT NOT NULL DEFAULT 0,
+  committed DOUBLE PRECISION NOT NULL DEFAULT 0
 );
 CREATE TABLE items (
   project BIGINT NOT NULL REFERENCES projects,
   number BIGINT NOT NULL,
   inputs TEXT NOT NULL,
+  taken BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (project, number)
 );
+CREATE INDEX items_by_taken ON items (project, taken, number);
 """
 _COMMITTED: Final = (
     "coalesce((SELECT sum(a.pay) FROM assignments a WHERE a.project = {} AND (a.status = 'accepted'"
@@ -71,12 +76,20 @@ MOST_PAY: Final = 1000.0
 MOST_MINUTES: Final = 7 * 24 * 60
 MOST_HOSTS: Final = 50
 _AT_ONCE: Final = 200
+TO_VERSION_4: Final = f"""
+ALTER TABLE projects ADD COLUMN items BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE projects ADD COLUMN committed DOUBLE PRECISION NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN taken BIGINT NOT NULL DEFAULT 0;
+UPDATE projects SET
+  items = (SELECT count(*) FROM items i WHERE i.project = projects.id),
+  committed = {_COMMITTED.format("projects.id")};
+UPDATE items SET taken = (SELECT count(*) FROM assignments a WHERE a.project = items.project
+  AND a.item = items.number AND a.status IN ('accepted', 'submitted', 'imported')
+  AND a.verdict <> 'rejected');
+CREATE INDEX items_by_taken ON items (project, taken, number);
+"""
+
 _HOST = re.compile(r"(?=.{4,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+")
-_PROJECTS: Final = (
-    "(SELECT p.*, (SELECT count(*) FROM items i WHERE i.project = p.id) AS items,"
-    f" {_COMMITTED.format('p.id')} AS committed FROM projects p) counted"
-)
-"""With the number of their instances, and what is promised or earned."""
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +126,7 @@ class Project(msgspec.Struct, frozen=True):
     is_open: bool
     made: float
     items: int
+    """How many instances there are."""
     is_restricted: bool = False
     budget: float = 0.0
     """Dollars that an administrator allows to be spent."""
@@ -158,21 +172,22 @@ class Projects:
     ) -> Project:
         """A new project, open at once as far as its budget goes: all of it, or nothing."""
         terms, budget = checked(terms), checked_budget(budget)
+        texts = [json.dumps(dict(one)) for one in inputs]
+        if not texts:
+            raise TaskError("The task has no rows; expected one for each instance.")
         with self._database.writing() as run:
             [(id,)] = run(
                 "INSERT INTO projects (owner, name, about, template, columns, wanted, pay,"
-                " minutes, hosts, task, is_open, made, budget, is_restricted)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) RETURNING id",
+                " minutes, hosts, task, is_open, made, budget, is_restricted, items)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) RETURNING id",
                 (
                     *(owner, terms.name, terms.about, template, json.dumps(list(columns))),
                     *(terms.wanted, terms.pay, terms.minutes, json.dumps(terms.hosts)),
-                    *(task, self._clock(), budget, int(terms.is_restricted)),
+                    *(task, self._clock(), budget, int(terms.is_restricted), len(texts)),
                 ),
             )
-            rows = [(id, number, json.dumps(dict(one))) for number, one in enumerate(inputs)]
-            if not rows:
-                raise TaskError("The task has no rows; expected one for each instance.")
-            insert_many(run, "INSERT INTO items VALUES", rows)
+            rows = [(id, number, text) for number, text in enumerate(texts)]
+            insert_many(run, "INSERT INTO items (project, number, inputs) VALUES", rows)
         made = self.project(id)
         assert made is not None
         return made
@@ -198,20 +213,24 @@ class Projects:
         """Let a project spend so much in all; not less than what is promised or earned."""
         budget = checked_budget(budget)
         with self._database.writing() as run:
-            committed = _committed(run, id)
+            # Counted anew: a sum to which something is added again and again is not exact for ever.
+            [(committed,)] = run(f"SELECT {_COMMITTED.format('?')}", (id,))
             if not covers(budget, 0.0, committed):
                 raise Conflict(
                     f"${committed:,.2f} are promised or earned already; the budget cannot be less."
                 )
-            run("UPDATE projects SET budget = ? WHERE id = ?", (budget, id))
+            run(
+                "UPDATE projects SET budget = ?, committed = ? WHERE id = ?",
+                (budget, committed, id),
+            )
 
     def project(self, id: int) -> Project | None:
-        return select_one(self._database.rows, Project, f"{_PROJECTS} WHERE id = ?", (id,))
+        return select_one(self._database.rows, Project, "projects WHERE id = ?", (id,))
 
     def all(self, owner: int | None = None, *, only_open: bool = False) -> list[Project]:
         """All, or those of one requester, in the order in which they were published."""
         clause, values = where({"owner = ?": owner, "is_open = ?": 1 if only_open else None})
-        return select(self._database.rows, Project, f"{_PROJECTS} {clause} ORDER BY id", values)
+        return select(self._database.rows, Project, f"projects {clause} ORDER BY id", values)
 
     def template(self, id: int) -> str:
         [(text,)] = self._database.rows("SELECT template FROM projects WHERE id = ?", (id,))
@@ -230,8 +249,8 @@ class Projects:
 
 def check_budget(run: Run, id: int, pay: float) -> None:
     """Refuse what a project's budget does not cover; inside the transaction that would spend it."""
-    [(budget,)] = run("SELECT budget FROM projects WHERE id = ?", (id,))
-    if not covers(budget, _committed(run, id), pay):
+    [(budget, committed)] = run("SELECT budget, committed FROM projects WHERE id = ?", (id,))
+    if not covers(budget, committed, pay):
         raise Conflict(
             f"The project's budget of ${budget:,.2f} does not cover another ${pay:,.2f}; an"
             " administrator can raise it.",
@@ -239,9 +258,16 @@ def check_budget(run: Run, id: int, pay: float) -> None:
         )
 
 
-def _committed(run: Run, id: int) -> float:
-    [(committed,)] = run(f"SELECT {_COMMITTED.format('?')}", (id,))
-    return float(committed)
+def count_taken(run: Run, project: int, item: int, places: int, dollars: float) -> None:
+    """Note that so many more (or fewer) assignments take a place of an instance, and what they are
+    promised; inside the transaction that makes it so. Whoever asks for work is then told without
+    a look at all that was ever done."""
+    run(
+        "UPDATE items SET taken = taken + ? WHERE project = ? AND number = ?",
+        (places, project, item),
+    )
+    if dollars:
+        run("UPDATE projects SET committed = committed + ? WHERE id = ?", (dollars, project))
 
 
 def insert_many(run: Run, before: str, rows: Sequence[Sequence[Any]]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from errands.crowd.errors import NotFound
 from errands.crowd.hits.assignments import Assignment
-from errands.crowd.hits.projects import check_budget
+from errands.crowd.hits.projects import check_budget, count_taken
 from errands.crowd.store.database import Database, Run, column_names, record_of, select, where
 from errands.errors import SettingError
 
@@ -73,23 +73,23 @@ class Reviews:
     def page(self, project: int, chosen: ResultFilter, page: int = 1) -> ResultPage:
         """One page of the submissions that a filter leaves."""
         source, values = _source(project, chosen)
-        [(total,)] = self._database.rows(f"SELECT count(*) FROM {source}", values)
+        [(total,)] = self._database.ask(f"SELECT count(*) FROM {source}", values)
         pages = max(1, -(-total // PAGE))
         page = min(max(1, page), pages)
         ordered = f"{source} ORDER BY item, id LIMIT ? OFFSET ?"
         results = select(
-            self._database.rows, Assignment, ordered, (*values, PAGE, (page - 1) * PAGE)
+            self._database.ask, Assignment, ordered, (*values, PAGE, (page - 1) * PAGE)
         )
         return ResultPage(int(total), page, pages, results)
 
     def all(self, project: int, chosen: ResultFilter) -> list[Assignment]:
         """All submissions that a filter leaves, instance by instance."""
         source, values = _source(project, chosen)
-        return select(self._database.rows, Assignment, f"{source} ORDER BY item, id", values)
+        return select(self._database.ask, Assignment, f"{source} ORDER BY item, id", values)
 
     def workers(self, project: int) -> list[str]:
         """Who submitted, as results name them."""
-        rows = self._database.rows(
+        rows = self._database.ask(
             f"SELECT DISTINCT worker, person FROM assignments WHERE project = ? AND {_DONE}"
             " ORDER BY person, worker",
             (project,),
@@ -142,6 +142,10 @@ class Reviews:
             f" WHERE id = ? RETURNING {_COLUMNS}",
             (decision.verdict, decision.reason, self._clock(), decider, before.id),
         )
+        places = (before.verdict == "rejected") - (decision.verdict == "rejected")
+        if places:
+            promised = before.pay if before.status == "submitted" else 0.0
+            count_taken(run, project, before.item, places, places * promised)
         return [record_of(Assignment, row)]
 
 

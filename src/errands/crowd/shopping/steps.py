@@ -224,10 +224,23 @@ class StepLog:
                 f" ORDER BY s.number LIMIT {_AT_ONCE}",
                 (before,),
             )
-            for number, _ in idle:
-                run("DELETE FROM steps WHERE session = ?", (number,))
-                run("DELETE FROM sessions WHERE number = ?", (number,))
-        return [name for _, name in idle]
+            return _removed(run, idle)
+
+    def forget_gone(self, before: float, most: int) -> list[str]:
+        """Remove so many sessions at most that nobody was sent for, have not ended and took their
+        last step before that time, those who are away for longest first; their names."""
+        with self._database.writing(durable=False) as run:
+            gone = run(
+                "SELECT number, name FROM (SELECT s.number, s.name,"
+                " (SELECT t.at FROM steps t WHERE t.session = s.number"
+                " ORDER BY t.number DESC LIMIT 1) AS seen FROM sessions s"
+                " WHERE s.finished IS NULL AND s.began < ?"
+                " AND s.number < (SELECT max(number) FROM sessions)"
+                " AND NOT EXISTS (SELECT 1 FROM outings o WHERE o.session = s.number)) visits"
+                " WHERE seen < ? ORDER BY seen, number LIMIT ?",
+                (before, before, most),
+            )
+            return _removed(run, gone)
 
     def find(self, name: str) -> ShopSession | None:
         """The session of that name."""
@@ -241,6 +254,14 @@ class StepLog:
     def steps(self, session: int) -> list[LoggedStep]:
         """The steps of a session, in their order."""
         return session_steps(self._database, session)
+
+
+def _removed(run: Run, sessions: list[Row]) -> list[str]:
+    """Remove sessions by number and name, with their steps; their names."""
+    for number, _ in sessions:
+        run("DELETE FROM steps WHERE session = ?", (number,))
+        run("DELETE FROM sessions WHERE number = ?", (number,))
+    return [name for _, name in sessions]
 
 
 def about_shop(database: ReadDatabase) -> dict[str, str]:

@@ -40,7 +40,7 @@ __all__ = [
     "where",
 ]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Raised whenever tables change. An older database is brought up to date when it is opened for
 writing, where the changes since its version are known; any other is refused by name."""
 
@@ -102,6 +102,11 @@ class Database(ReadDatabase):
 
         with self._transaction(durable):
             yield run
+
+    @abstractmethod
+    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """What a question about very many rows is answered. No other statement waits for it; it is
+        for another thread than that of the server's event loop."""
 
     def tidy(self) -> None:
         """Housekeeping that may wait for the disk; for another thread."""

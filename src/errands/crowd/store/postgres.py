@@ -42,6 +42,8 @@ class PostgresDatabase(Database):
         self._url = url
         self.place = place
         self._turn = threading.RLock()
+        self._asking = threading.Lock()
+        self._reader: psycopg.Connection | None = None
         with self._explained():
             self._connection = self._connected()
             try:
@@ -108,8 +110,29 @@ class PostgresDatabase(Database):
         with self._transaction(durable=True), self._connection.cursor() as cursor:
             cursor.executemany(_translated(statement), (storable(one) for one in values))
 
+    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        import psycopg
+
+        with self._asking, self._explained():
+            try:
+                return self._asked(statement, values)
+            except psycopg.OperationalError:
+                if self._reader is None or not self._reader.broken:
+                    raise
+                return self._asked(statement, values)
+
+    def _asked(self, statement: str, values: Sequence[Any]) -> list[Row]:
+        if self._reader is None or self._reader.closed or self._reader.broken:
+            self._reader = connect_postgres(self._url)
+            self._reader.read_only = True
+            self._reader.execute(f"SET search_path TO {_NAME}")
+            self._reader.execute("SET client_encoding TO 'UTF8'")
+        return self._reader.execute(_translated(statement), storable(values)).fetchall()
+
     def close(self) -> None:
-        with self._turn:
+        with self._asking, self._turn:
+            if self._reader is not None:
+                self._reader.close()
             self._connection.close()
 
     @contextlib.contextmanager

@@ -44,6 +44,8 @@ class SqliteDatabase(Database):
         self._path = Path(path).absolute()
         self.place = str(self._path)
         self._turn = threading.RLock()
+        self._asking = threading.Lock()
+        self._reader: sqlite3.Connection | None = None
         with self._explained():
             self._check_file()
             self._lock = os.open(f"{self._path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -123,12 +125,21 @@ class SqliteDatabase(Database):
         with self._transaction(durable=True):
             self._connection.executemany(statement, (storable(one) for one in values))
 
+    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self._asking, self._explained():
+            if self._reader is None:
+                self._reader = connect_sqlite(self._path, "ro")
+            return self._reader.execute(statement, storable(values)).fetchall()
+
     def tidy(self) -> None:
         with self._explained(), contextlib.closing(connect_sqlite(self._path)) as other:
             other.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        with self._turn, self._explained():
+        with self._asking, self._turn, self._explained():
+            if self._reader is not None:
+                self._reader.close()
+            # The last to leave tidies the log away.
             self._connection.close()
             os.close(self._lock)
 

@@ -6,8 +6,9 @@ Nothing here knows a shop: places are told by their names (`price`, `old-price`,
 shops choose alike.
 """
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -39,6 +40,10 @@ _COUNTRY: Final = re.compile(r"\.([a-z]{2})$")
 _NO_COUNTRY: Final = frozenset("co io ai me tv fm ly to cc ws gg sh st eu".split())
 """Endings of hosts everywhere, although they are countries'."""
 _LONGEST: Final = 80
+_LONGEST_MARKUP: Final = 10_000
+"""Characters of a place, with all that is between its words."""
+_MOST_INSIDE: Final = 25
+"""Places in a place that is a price."""
 _HIGHEST: Final = 25
 _LONGEST_NAME: Final = 40
 _MOST_TOLD: Final = 5
@@ -121,7 +126,7 @@ def shown_prices(tree: LexborHTMLParser | LexborNode, habits: Habits) -> ShownPr
     others: set[float] = set()
     regular: set[Money] = set()
     places = tree.css(f"h1, {_PLACE}")[: 4 * MOST_PARTS]
-    read = [Money() if node.tag == "h1" else _read(node, habits) for node in places]
+    read = _read_all(places, habits)
     outer = _outer(node for node, found in zip(places, read, strict=True) if found.prices)
     for node, found in zip(places, read, strict=True):
         is_behind = is_behind or node.tag == "h1"
@@ -235,10 +240,41 @@ def _outer(nodes: Iterable[LexborNode]) -> set[int]:
     return outer
 
 
-def _read(node: LexborNode, habits: Habits) -> Money:
-    """What a place says, if it is short; `<b>12</b><sup>99</sup>` is one number."""
-    said = text_of(node)
-    if not said or len(said) > _LONGEST or not any(letter.isdigit() for letter in said):
+def _read_all(places: Sequence[LexborNode], habits: Habits) -> list[Money]:
+    """What each place says. Those inside come first: where one has too much in it to be a price,
+    all around it have, and are not read again each with everything that is in it."""
+    read: list[Money] = []
+    inside = dict.fromkeys((node.mem_id for node in places), 0)
+    """How many places there are in each."""
+    large: set[int] = set()
+    for node in reversed(places):
+        found = Money()
+        if node.tag != "h1" and node.mem_id not in large:
+            text = node.text(separator=" ") if inside[node.mem_id] <= _MOST_INSIDE else None
+            said = plain(text)
+            if text is None or len(text) > _LONGEST_MARKUP or len(said) > _LONGEST:
+                large.update(list(_around(node, large)))
+            else:
+                found = _read(node, said, habits)
+                for above in itertools.islice(_around(node, large), _HIGHEST):
+                    if above in inside:
+                        inside[above] += inside[node.mem_id] + 1
+                        break
+        read.append(found)
+    return read[::-1]
+
+
+def _around(node: LexborNode, known: Set[int]) -> Iterator[int]:
+    """What a node is in, as far as it is not known."""
+    above = node.parent
+    while above is not None and above.mem_id not in known:
+        yield above.mem_id
+        above = above.parent
+
+
+def _read(node: LexborNode, said: str, habits: Habits) -> Money:
+    """What a place is a price of; `<b>12</b><sup>99</sup>` is one number."""
+    if not any(letter.isdigit() for letter in said):
         return Money()
     found = money(said, habits)
     if not found.prices:

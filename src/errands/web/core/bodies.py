@@ -19,15 +19,21 @@ BODY_MEMORY: Final = 2**28
 """Bytes of bodies that have not arrived as a whole."""
 
 
+_CROWDED: Final = "Too many requests are arriving, and this one is slow; send it again."
+_STOPPING: Final = "The server is stopping, and this request had not arrived; send it again."
+
+
 class _Arrival:
     """A body that is arriving."""
 
-    __slots__ = ("deadline", "is_given_up", "size")
+    __slots__ = ("deadline", "given_up", "loop", "size")
 
     def __init__(self, deadline: asyncio.Timeout) -> None:
         self.deadline = deadline
+        self.loop = asyncio.get_running_loop()
         self.size = 0
-        self.is_given_up = False
+        self.given_up = ""
+        """Why it is."""
 
 
 class BodyReads:
@@ -70,9 +76,10 @@ class BodyReads:
                     if more:
                         self._make_room(arrival)
         except TimeoutError:
-            if arrival is not None and arrival.is_given_up:
-                message = "Too many requests are arriving, and this one is slow; send it again."
-                raise HttpError(503, "busy", message, retry_after=1) from None
+            # The error that follows remembers this place for a while.
+            chunks.clear()
+            if arrival is not None and arrival.given_up:
+                raise HttpError(503, "busy", arrival.given_up, retry_after=1) from None
             message = f"The body did not arrive within {seconds:g} seconds."
             raise HttpError(408, "timeout", message) from None
         finally:
@@ -92,10 +99,19 @@ class BodyReads:
                 break
             if arrival is newest:
                 continue
-            if not arrival.is_given_up:
-                arrival.is_given_up = True
+            if not arrival.given_up:
+                arrival.given_up = _CROWDED
                 arrival.deadline.reschedule(now)
             count, size = count - 1, size - arrival.size
+
+    def hurry(self, until: float) -> None:
+        """Give up those of this event loop that have not arrived by that time of its clock."""
+        loop = asyncio.get_running_loop()
+        for arrival in self._arriving:
+            due = arrival.deadline.when()
+            if arrival.loop is loop and not arrival.given_up and due is not None and due > until:
+                arrival.given_up = _STOPPING
+                arrival.deadline.reschedule(max(until, loop.time()))
 
 
 BODIES: Final = BodyReads()

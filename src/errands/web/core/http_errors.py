@@ -41,7 +41,7 @@ class HttpError(ErrandsError):
         super().__init__(message)
         self.status = status
         self.code = code
-        self.message = message
+        self.message = str(self)
         self.retry_after = retry_after
 
     def answer(self) -> dict[str, object]:

@@ -12,10 +12,15 @@ import msgspec
 
 from errands.errors import SettingError
 
-__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage", "settle_threads"]
+__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage", "settle_memory"]
 
 _HEAPS: Final = -8
 """`M_ARENA_MAX`: how many heaps there may be."""
+_MAPPED: Final = -3
+"""`M_MMAP_THRESHOLD`: from how many bytes on a block is mapped by itself."""
+_TRIMMED: Final = -1
+"""`M_TRIM_THRESHOLD`: so many free bytes at the end of the heap are given back."""
+_LARGE: Final = 2**18
 _YOUNG: Final = 20_000
 """Objects that may be made before some are looked at: an answer is made of hundreds, hardly any of
 which are in cycles."""
@@ -34,6 +39,9 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Unfinished sessions of visitors (not of workers) of the shop's website."""
     idle_seconds: float = 900.0
     """After so long without a call a session is closed."""
+    visit_seconds: float = 3600.0
+    """So long after their last step visitors of the shop's website are not forgotten, however many
+    there are."""
     body_bytes: int = 2**20
     """Of one request or one WebSocket message."""
     batch: int = 1024
@@ -109,11 +117,16 @@ def settle_garbage() -> None:
     gc.set_threshold(_YOUNG)
 
 
-def settle_threads() -> None:
-    """Have threads share the memory that they take from the system (glibc): with a heap for each,
-    what a large page has taken is given back to none of the others."""
+def settle_memory() -> None:
+    """Have a server's memory go back to the system (glibc). Threads share one heap: with one for
+    each, what a large page has taken is given back to none of the others. And a large block is
+    mapped by itself, so that it is gone once it is freed, however many have been before: left to
+    itself, glibc takes larger and larger ones from the heap, where whatever lies behind keeps
+    them."""
     with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_HEAPS, 1)
+        change = ctypes.CDLL(None).mallopt
+        for name, value in ((_HEAPS, 1), (_MAPPED, _LARGE), (_TRIMMED, 4 * _LARGE)):
+            change(name, value)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,7 +1,8 @@
 """The event loop under the application: one process, and an orderly end.
 
 Asked to stop (SIGTERM, Ctrl-C), the server is no longer ready and opens no sessions; what is in
-flight is finished, and connections are closed, all within `drain_seconds`.
+flight is finished, and connections are closed, all within `drain_seconds`: at once where nothing is
+being done, after some three seconds where somebody does not let it come to rest.
 """
 
 import asyncio
@@ -19,10 +20,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from errands.web.core.application import AppPart, application
 from errands.web.core.auth import AuthMiddleware
+from errands.web.core.bodies import BODIES
 from errands.web.core.clients import TrustedProxies, client_group, with_clients
 from errands.web.core.connections import Connections
 from errands.web.core.home import home_parts
-from errands.web.core.limits import ServerLimits, settle_garbage, settle_threads
+from errands.web.core.limits import ServerLimits, settle_garbage, settle_memory
 from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
@@ -39,6 +41,9 @@ _FULL: Final = (
     b"retry-after: 1\r\nconnection: close\r\n\r\n"
     b"The server has as many connections as it takes on; try again soon.\n"
 )
+_CALM: Final = 1.0
+"""Seconds in which a server that was asked to stop waits for a moment without work; then it takes
+no more requests, and gives bodies as long to arrive."""
 _LEAVING: Final = 2.0
 """Seconds of the server's end in which connections are closed and the rest is put away."""
 
@@ -81,6 +86,8 @@ class HttpConnection(HttpToolsProtocol):
             # What is behind it is no reason to go on writing.
             self._answering.disconnected = True
         super().connection_lost(exc)
+        # What refers to itself, as this does, is not gone at once.
+        self._unread = b""
         self._table.busy(self)
         self._table.flowing(self)
         if self._is_counted:
@@ -163,7 +170,11 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self.cycle.response_complete or self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if not self.cycle.response_complete:
+            # Others have been read and are answered first. One that needs more of its body says so.
+            self.flow.pause_reading()
             return
         if self._in_head or self._in_body:
             # What is left of the request is not read for ever.
@@ -244,7 +255,7 @@ class Server(uvicorn.Server):
             self.connections.keep_sweeping(limits.head_seconds, limits.send_seconds)
         )
         settle_garbage()
-        settle_threads()
+        settle_memory()
         if self._on_start is not None:
             self._on_start()
 
@@ -261,13 +272,29 @@ class Server(uvicorn.Server):
         self._drain = self._loop.create_task(self._finish())
 
     async def _finish(self) -> None:
-        try:
-            async with asyncio.timeout(max(0.0, self._limits.drain_seconds - _LEAVING)):
-                while any(part.busy() for part in self._parts):
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            pass
+        until = self._loop.time() + max(0.0, self._limits.drain_seconds - _LEAVING)
+        calm = min(self._loop.time() + _CALM, until)
+        while self._is_busy() and self._loop.time() < calm:
+            await asyncio.sleep(0.01)
+        if self._is_busy():
+            # Whoever goes on asking would keep it busy to the last moment, and so would bodies that
+            # do not come.
+            self._close_doors()
+        while self._is_busy() and self._loop.time() < until:
+            BODIES.hurry(min(calm + _CALM, until))
+            await asyncio.sleep(0.01)
         self.should_exit = True
+
+    def _is_busy(self) -> bool:
+        return any(part.busy() for part in self._parts)
+
+    def _close_doors(self) -> None:
+        """Take no more connections and no more requests; those that are there are finished."""
+        for listening in self.servers:
+            listening.close()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, HttpConnection):
+                connection.shutdown()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._sweep is not None:

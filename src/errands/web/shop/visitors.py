@@ -41,6 +41,8 @@ _MOST_VISITED: Final = 512
 """Opened products that are marked at most."""
 _LOOK_SECONDS: Final = 5.0
 """Between two looks for sessions that may be forgotten, while there are too many."""
+_SHARE: Final = 100
+"""Of visitors who took steps, one in so many is forgotten at once."""
 _MOST_DRAWS: Final = 20
 """Goals that are sampled for a visitor at most, until no worker has one of the same product."""
 
@@ -271,12 +273,18 @@ class Visitors:
         return visitor
 
     def _forget_idle(self) -> None:
-        """Forget those who came long ago and took no step: anybody can make up names."""
+        """Forget those who came long ago and took no step: anybody can make up names. Where there
+        are none, those whose last step was long ago, as a few steps are soon made up, too."""
         now = self._clock()
         if now - self._looked_at < _LOOK_SECONDS:
             return
         self._looked_at = now
-        for name in self._log.forget_idle(now - self._limits.idle_seconds):
+        forgotten = self._log.forget_idle(now - self._limits.idle_seconds)
+        if not forgotten:
+            # What people did is not thrown away for more room than is needed soon.
+            most = max(1, self._limits.visitors // _SHARE)
+            forgotten = self._log.forget_gone(now - self._limits.visit_seconds, most)
+        for name in forgotten:
             self._cache.pop(name, None)
             self._unfinished -= 1
 

@@ -200,7 +200,10 @@ class ProjectRoutes(Routes):
 
     @page("GET", PROJECTS, "Projects")
     async def all(self, request: CrowdRequest) -> Response:
-        projects = [(one, self._work.progress(one)) for one in self._projects.all(_owner(request))]
+        everything = self._projects.all(_owner(request))
+        projects = await asyncio.to_thread(
+            lambda: [(one, self._work.progress(one)) for one in everything]
+        )
         body = pages.projects_body(
             projects, self._folders(), request.check, is_admin=_is_admin(request)
         )
@@ -243,7 +246,9 @@ class ProjectRoutes(Routes):
     async def _page(
         self, request: CrowdRequest, project: Project, message: Markup = EMPTY
     ) -> Response:
-        agreement = await asyncio.to_thread(self._agreement, project)
+        report, agreement = await asyncio.to_thread(
+            lambda: (self._report(project), self._agreement(project))
+        )
         link = self._workers.link(project.id)
         everybody = self._site.accounts.everybody()
         access = pages.Access(
@@ -258,8 +263,8 @@ class ProjectRoutes(Routes):
         )
         body = pages.project_body(
             project,
-            self._work.progress(project),
-            self._work.shares(project.id),
+            report.progress,
+            report.workers,
             {person.id: person.name for person in everybody},
             agreement,
             access,
@@ -315,10 +320,17 @@ class ProjectRoutes(Routes):
     async def look(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         query = request.http.query_params
+        chosen, number = _filter(query), request.query_number("page", 1)
+        found, workers = await asyncio.to_thread(
+            lambda: (
+                self._reviews.page(project.id, chosen, number),
+                self._reviews.workers(project.id),
+            )
+        )
         body = results_body(
             project,
-            self._reviews.page(project.id, _filter(query), request.query_number("page", 1)),
-            self._reviews.workers(project.id),
+            found,
+            workers,
             {person.id: person.name for person in self._site.accounts.everybody()},
             query,
             request.check,
@@ -339,7 +351,7 @@ class ProjectRoutes(Routes):
     async def approve(self, request: CrowdRequest) -> Response:
         project = self._project(request)
         chosen = _filter({name: request.form.text(name) for name in FILTERS})
-        self._reviews.approve_all(project.id, chosen, request.person.id)
+        await asyncio.to_thread(self._reviews.approve_all, project.id, chosen, request.person.id)
         return _back_to_results(request, project)
 
     @page("POST", f"{_ONE}/standing", "Open or close", form=["is_open"])
@@ -398,11 +410,11 @@ class ProjectRoutes(Routes):
             publish, source = publish_files, (new.template.encode(), new.csv.encode())
         with_answers, budget = new.with_answers, new.budget
         project = await self._published(request, publish, new, with_answers, budget, *source)
-        return self._report(project)
+        return await asyncio.to_thread(self._report, project)
 
     @api("GET", _API_ONE, "A project")
     async def api_report(self, request: CrowdRequest) -> ProjectReport:
-        return self._report(self._project(request))
+        return await asyncio.to_thread(self._report, self._project(request))
 
     @api("PATCH", _API_ONE, "Change it")
     async def api_change(self, request: CrowdRequest, change: ProjectChange) -> ProjectReport:
@@ -420,7 +432,7 @@ class ProjectRoutes(Routes):
             self._projects.change(project.id, msgspec.structs.replace(terms, **changes))
         if change.is_open is not None:
             self._projects.set_open(project.id, change.is_open)
-        return self._report(self._project(request))
+        return await asyncio.to_thread(self._report, self._project(request))
 
     @api("PUT", f"{_API_ONE}/workers", "Assign workers")
     async def api_assign(self, request: CrowdRequest, chosen: AssignedWorkers) -> AssignedWorkers:
@@ -448,9 +460,7 @@ class ProjectRoutes(Routes):
     async def api_results(self, request: CrowdRequest) -> ProjectResults:
         project = self._project(request)
         chosen = _filter(request.http.query_params)
-        inputs = {item.number: item.inputs for item in self._projects.items(project.id)}
-        found = self._reviews.all(project.id, chosen)
-        return ProjectResults([_result(one, inputs[one.item]) for one in found])
+        return await asyncio.to_thread(self._all_results, project, chosen)
 
     @api("POST", f"{_API_ONE}/decisions", "Approve or reject")
     async def api_decide(self, request: CrowdRequest, sent: ResultDecision) -> ProjectResult:
@@ -490,8 +500,14 @@ class ProjectRoutes(Routes):
     def _agreement(self, project: Project) -> list[FieldAgreement]:
         """The agreement in each field that several workers have answered."""
         template = self._projects.template(project.id)
-        names = answer_names(template, (given for _, given in self._work.answers(project.id)))
-        return agreements(self._work.answers(project.id), names, field_kinds(template))
+        shared = list(self._work.shared_answers(project.id))
+        names = answer_names(template, (given for _, given in shared))
+        return agreements(shared, names, field_kinds(template))
+
+    def _all_results(self, project: Project, chosen: ResultFilter) -> ProjectResults:
+        inputs = {item.number: item.inputs for item in self._projects.items(project.id)}
+        found = self._reviews.all(project.id, chosen)
+        return ProjectResults([_result(one, inputs[one.item]) for one in found])
 
     def _results_csv(self, project: Project, chosen: ResultFilter) -> bytes:
         template, items = self._projects.template(project.id), self._projects.items(project.id)
