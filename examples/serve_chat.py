@@ -95,8 +95,8 @@ class Engine:
                     one = self.waiting.get(timeout=max(0.0, until - time.monotonic()))
                 except queue.Empty:
                     break
-                if one is None:
-                    self.waiting.put(None)
+                if one is None or one.temperature != first.temperature:
+                    self.waiting.put(one)
                     break
                 group.append(one)
             try:

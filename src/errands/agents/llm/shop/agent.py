@@ -17,6 +17,7 @@ from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.grammar import (
     ARGUMENTS,
     SHOP_TOOLS,
+    THINK_TOOL,
     NoAction,
     ShopAction,
     invalid,
@@ -30,7 +31,6 @@ from errands.agents.llm.transport.messages import (
     Message,
     answered,
     called,
-    offered,
     shown,
     system,
     tool,
@@ -67,7 +67,6 @@ class ShopTurn(msgspec.Struct):
 
 
 TOOLS: Final = [spec.function() for spec in SHOP_TOOLS]
-_THINK: Final = offered("think", "Note down a thought.", {"thought": "what you think"})
 
 
 def opening(prompt: Prompt, settings: ShopSettings) -> str:
@@ -78,7 +77,7 @@ def opening(prompt: Prompt, settings: ShopSettings) -> str:
 
 def offered_tools(*, thinks: bool) -> list[dict[str, Any]]:
     """The tools that a model is offered."""
-    return [*TOOLS, _THINK] if thinks else TOOLS
+    return [*TOOLS, THINK_TOOL.function()] if thinks else TOOLS
 
 
 def said(turn: ShopTurn, number: int) -> list[Message]:
