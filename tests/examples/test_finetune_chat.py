@@ -231,10 +231,11 @@ def test_the_agent_plays_with_what_is_served(
     with closing(open_run(tmp_path / "run")) as store:
         for episode in store.episodes():
             assert episode.summary.status == "truncated", episode.summary
-            for step in episode.steps:
-                assert step.usage is not None
-                assert 0 < step.usage.tokens_out <= 16
-                assert step.usage.tokens_in > 100
+            calls = [call for step in episode.steps for call in step.calls]
+            assert len(calls) >= 2
+            for call in calls:
+                assert 0 <= call.tokens_out <= 8
+                assert call.tokens_in > 50
 
 
 def asked(endpoint: str, body: Any, path: str = "/chat/completions") -> tuple[int, Any]:
