@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from errands import ErrandsError
-from errands.cli.options import agent_settings
 from errands.integrations import ToolEpisodes, open_episodes, require
 
 if TYPE_CHECKING:
@@ -97,6 +96,9 @@ def main(
       python examples/train_with_trl.py --out try --steps 2 --group 2 --batch 1
       python examples/train_with_trl.py --out better --model shopper --set style=react --set top=3
     """
+    for pair in setting:
+        if "=" not in pair:
+            stop(f"--set {pair}: expected NAME=VALUE.")
     try:
         played = [
             open_episodes(
@@ -106,7 +108,7 @@ def main(
                 episodes=episodes,
                 max_steps=max_steps,
                 training=True,
-                settings=agent_settings(setting, None, None),
+                settings=dict(pair.split("=", 1) for pair in setting),
             )
         ]
         if forms:
