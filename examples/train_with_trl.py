@@ -72,6 +72,7 @@ def main(
     protocol: str = typer.Option("shop-learn-train", help="Which goals: a name, or FILE#name."),
     data: str = typer.Option(None, help="Another catalogue: its name or directory."),
     split: str = typer.Option(None, help="Another split: disjoint-train or train."),
+    episodes: int = typer.Option(None, min=1, help="Only the first so many of the shop's goals."),
     forms: bool = typer.Option(False, "--forms", help="Form pages, too: the demo's for training."),
     steps: int = typer.Option(200, min=1, help="Updates of the model."),
     group: int = typer.Option(8, min=2, help="Times that an episode is played for an update."),
@@ -80,6 +81,9 @@ def main(
     tokens: int = typer.Option(4096, min=64, help="Tokens of an episode, pages and all."),
     learning_rate: float = typer.Option(1e-6, min=0, help="How far an update goes."),
     warmup: int = typer.Option(10, min=0, help="Updates until the learning rate is reached."),
+    setting: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="Of the agent llm: style, shots, top, prompt."
+    ),
     seed: int = typer.Option(0, min=0, help="Of the order of goals and of the sampling."),
 ) -> None:
     """Train a language model to shop, with TRL's GRPO.
@@ -90,10 +94,22 @@ def main(
       python examples/train_with_trl.py --out shopper --steps 1000
       python examples/train_with_trl.py --out both --forms --max-steps 30
       python examples/train_with_trl.py --out try --steps 2 --group 2 --batch 1
+      python examples/train_with_trl.py --out better --model shopper --set style=react --set top=3
     """
+    for pair in setting:
+        if "=" not in pair:
+            stop(f"--set {pair}: expected NAME=VALUE.")
     try:
         played = [
-            open_episodes(protocol, data=data, split=split, max_steps=max_steps, training=True)
+            open_episodes(
+                protocol,
+                data=data,
+                split=split,
+                episodes=episodes,
+                max_steps=max_steps,
+                training=True,
+                settings=dict(pair.split("=", 1) for pair in setting),
+            )
         ]
         if forms:
             played.append(
@@ -101,8 +117,8 @@ def main(
                     "turk", split="train", driver="dom", max_steps=max_steps, training=True
                 )
             )
-        for episodes in played:
-            typer.echo(f"{len(episodes):,} episodes of {episodes.key}")
+        for one in played:
+            typer.echo(f"{len(one):,} episodes of {one.key}")
         made = trainer(
             model,
             out,

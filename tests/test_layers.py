@@ -70,7 +70,7 @@ INSIDE: dict[str, str] = {
     """,
     "learn": """
         data timing tracker
-        < models rollout teacher
+        < models rollout teacher explaining_teacher
         < checkpoint environments
         < trainer
         < imitation search
@@ -130,7 +130,7 @@ INSIDE: dict[str, str] = {
 may use those on lower levels, never one on its own. Packages not listed have no order yet."""
 
 LATE: dict[str, set[str]] = {
-    "agents.registry": {"learn.policy"},
+    "agents.registry": {"learn.explaining_teacher", "learn.policy"},
     "envs": {"remote.environments", "transfer.environment"},
     "shop.catalog.library": {"shop.build.builder"},
 }

@@ -38,6 +38,11 @@ def test_every_agent_plays_and_repeats_itself(
     settings = {}
     if name == "shopper":
         env = ShopEnv(shop.context.catalog, max_steps=40, observation="text_rich")
+    if name == "teacher":
+        env = ShopEnv(
+            shop.context.catalog, goals="human", split="disjoint-train", max_steps=40,
+            observation="text_rich",
+        )  # fmt: skip
     if name == "replay":
         script = tmp_path / "script.txt"
         lines = ["search[a]", "click[next >]"] * 20 if domain == "shop" else ["submit()"]
@@ -48,7 +53,8 @@ def test_every_agent_plays_and_repeats_itself(
     assert (factory.name, factory.mode) == (name, kind.mode)
     assert set(factory.settings) == set(kind.settings)
     assert isinstance(factory.agent(0), PrivilegedAgent) == kind.privileged
-    wheres = [{"goal": 3}] if domain == "shop" else [{"task": turk_env.tasks.names[4], "row": 1}]
+    goal = env.context.indices[0] if name == "teacher" else 3
+    wheres = [{"goal": goal}] if domain == "shop" else [{"task": turk_env.tasks.names[4], "row": 1}]
     for where in wheres:
         first = play(env, factory, where, 7)
         assert first == play(env, factory, where, 7)

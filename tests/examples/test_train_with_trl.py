@@ -31,6 +31,8 @@ def test_help_has_examples_and_needs_no_trl() -> None:
         (("--data", "no-such-shop"), "no-such-shop"),
         (("--protocol", "no-such-protocol"), "no protocol 'no-such-protocol'"),
         (("--protocol", "shop-demo"), "which is for testing"),
+        (("--set", "top"), "--set top: expected NAME=VALUE"),
+        (("--set", "tops=3"), "no setting 'tops'"),
         (("--split", "test"), "which is for testing"),
         (("--split", "disjoint-eval"), "which is for testing"),
     ],

@@ -14,6 +14,7 @@ from scripted_model import Script
 
 import errands
 from errands.agents.llm import ShopTools, ToolError, TurkPointerTools, TurkTools, call_tool
+from errands.agents.llm.prompts import load
 from errands.errors import SettingError
 from errands.integrations import open_episodes
 from errands.integrations.episodes import ToolEpisodes, open_splits
@@ -427,3 +428,38 @@ def test_whether_it_is_for_training_can_be_asked_later() -> None:
     for name in ("shop-demo", "turk"):
         with pytest.raises(SettingError, match="for testing"):
             open_episodes(name).check_training()
+
+
+def test_conversations_look_as_the_settings_say() -> None:
+    settings = {"style": "react", "shots": 0, "top": "2"}
+    episodes = open_episodes("shop-demo", episodes=2, settings=settings)
+    assert [spec.name for spec in episodes.specs] == ["search", "click", "think"]
+    tools, messages = episodes.conversation(0)
+    prompt = load("shop-react-tools", "shop")
+    assert messages[0]["content"] == prompt.parts["system"]
+    page = call_tool(tools, "search", {"query": "high heel sandals"})
+    assert len(re.findall(r"^\[B0\w+\]$", page, re.M)) == 2
+    assert call_tool(tools, "think", {"thought": "The first."}) == "OK."
+    again = pickle.loads(pickle.dumps(episodes)).at(tools.state)
+    assert again.state == tools.state
+    reopened = open_episodes(**json.loads(json.dumps(episodes.options)))
+    assert reopened.messages() == episodes.messages()
+    assert open_episodes("shop-demo", episodes=2).key == episodes.key
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "words"),
+    [
+        ("shop-demo", {"tops": 3}, "no setting 'tops': did you mean 'top'"),
+        ("shop-demo", {"style": "act-2022"}, "style='act-2022': expected act or react"),
+        ("shop-demo", {"calls": "text"}, "leave calls and window out"),
+        ("shop-demo", {"window": 5000}, "leave calls and window out"),
+        ("shop-demo", {"top": [1]}, r"top=\[1\]: expected a text or a whole number"),
+        ("turk-demo", {"top": 3}, "'top' is for the shop"),
+    ],
+)
+def test_settings_of_conversations_are_checked(
+    protocol: str, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingError, match=words):
+        open_episodes(protocol, settings=settings)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from command import in_process
 from little_runs import little_protocol
-from strict_chat import KEY, MODEL, StrictEndpoint
+from strict_chat import KEY, MODEL, StrictEndpoint, calls
 
 from errands.agents.agent import Move
+from errands.errors import ErrandsError
 from errands.runs.export import export
 from errands.runs.runner import run
 from errands.runs.store.base import StoreError
@@ -251,3 +252,149 @@ def test_an_episode_that_does_not_come_back_is_an_error(played: Path, tmp_path: 
         forged.add(msgspec.structs.replace(episode, summary=other))
         with pytest.raises(StoreError, match=r"Episode 0 cannot be written .* not 0\.123"):
             export(forged, tmp_path / "x.jsonl", "chat")
+
+
+class Taught(Person):
+    """Opens the first product twice, with a thought before each action, and buys."""
+
+    def begin(self, observation: Any, info: Any) -> None:
+        self._said = iter(["search", "first", "back", "wrong", "first", "buy"])
+        self._next = self._said
+
+    def act(self, observation: Any, info: Any) -> Move:
+        clickables = info["available_actions"]["clickables"]
+        products = [one for one in clickables if one.startswith("b0")]
+        kind = next(self._next)
+        action = {
+            "search": f"search[{info['instruction']}]",
+            "first": f"click[{products[0] if products else ''}]",
+            "back": "click[< prev]",
+            "wrong": "click[a thing that is not there]",
+            "buy": "click[buy now]",
+        }[kind]
+        return Move(action, f"Now comes {kind}.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "requests"),
+    [
+        ({"shots": 0, "top": 3}, 1),
+        ({"shots": 0, "top": 3, "window": "2600"}, 2),
+        ({"shots": 0, "top": 2, "calls": "text"}, 11),
+        ({"calls": "text", "window": 3500}, 11),
+        ({"shots": 0, "top": 3, "prompt": "short_prompt.md"}, 1),
+    ],
+)
+def test_it_is_what_the_agent_sends_with_these_settings(
+    little: Catalog, tmp_path: Path, settings: dict[str, Any], requests: int
+) -> None:
+    """Said again by a model, request for request: what it is asked is what a line begins with."""
+    if "prompt" in settings:
+        settings = {**settings, "prompt": str(EXAMPLES / settings["prompt"])}
+    run(little_protocol(little, 1), Taught, out=tmp_path / "taught")
+    made = lines(tmp_path / "taught", style="react", settings=settings)
+    assert len(made) >= requests
+    answers = []
+    for line in made:
+        for at, (message, train) in enumerate(zip(line["messages"], line["train"], strict=True)):
+            is_mistake = "not there" in json.dumps(message) and message["role"] == "assistant"
+            assert not (train and is_mistake)
+            if train:
+                answers.append((line["messages"][:at], message, line["tools"]))
+    said: list[Any] = []
+    for message in (answer for _, answer, _ in answers):
+        said.append(_as_answered(message))
+        if "Now comes wrong" in json.dumps(message):
+            said.append(_as_answered_call("click", "a thing that is not there", settings))
+    endpoint = StrictEndpoint()
+    endpoint.script = lambda request, number: said[number]
+    with pytest.MonkeyPatch.context() as patch, closing(endpoint):
+        patch.setenv("OPENAI_API_KEY", KEY)
+        asked = {"calls": "tools", "window": 0, **settings, "model": MODEL, "style": "react"}
+        run(
+            little_protocol(little, 1), "llm", settings={**asked, "base_url": endpoint.url},
+            out=tmp_path / "again",
+        )  # fmt: skip
+    assert endpoint.refused == []
+    sent = [_with_objects(request) for request in endpoint.requests]
+    assert len(sent) == len(said)
+    for messages, _, tools in answers:
+        bare = [{k: v for k, v in message.items() if k != "name"} for message in messages]
+        assert (bare, tools) in sent
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def _as_answered(message: dict[str, Any]) -> Any:
+    """A message of ours as a model answers it."""
+    if "tool_calls" not in message:
+        return message["content"]
+    [call] = message["tool_calls"]
+    return calls((call["function"]["name"], call["function"]["arguments"]))
+
+
+def _as_answered_call(name: str, words: str, settings: dict[str, Any]) -> Any:
+    if settings.get("calls") == "text":
+        return f"{name}[{words}]"
+    return calls((name, {"name": words}))
+
+
+def _with_objects(request: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+    """A request's messages as they are written for templates, and its tools."""
+    for message in request["messages"]:
+        for call in message.get("tool_calls", ()):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    return request["messages"], request.get("tools", [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"tops": 3}, "A conversation has no setting 'tops': did you mean 'top'?"),
+        ({"style": "act"}, "A conversation has no setting 'style'"),
+        ({"top": "many"}, "top='many': expected a whole number, 0 or more"),
+        ({"window": 1500}, "window=1500 leaves too little room"),
+    ],
+)
+def test_settings_are_checked(
+    played: Path, tmp_path: Path, settings: dict[str, Any], words: str
+) -> None:
+    with closing(open_run(played / "rule")) as store, pytest.raises(ErrandsError) as problem:
+        export(store, tmp_path / "x.jsonl", "chat", settings=settings)
+    assert words in str(problem.value)
+
+
+def test_settings_are_for_the_shop(played: Path, tmp_path: Path) -> None:
+    with (
+        closing(open_run(played / "forms")) as store,
+        pytest.raises(StoreError, match="The setting 'top' is for the shop's conversations"),
+    ):
+        export(store, tmp_path / "x.jsonl", "chat", settings={"top": 3})
+
+
+def test_what_is_not_shown_cannot_be_clicked(little: Catalog, tmp_path: Path) -> None:
+    class Second(Taught):
+        """Opens the second product, and buys it."""
+
+        def act(self, observation: Any, info: Any) -> Move:
+            clickables = info["available_actions"]["clickables"]
+            products = [one for one in clickables if one.startswith("b0")]
+            if products:
+                return Move(f"click[{products[1]}]")
+            return Move("click[buy now]") if "buy now" in clickables else super().act(None, info)
+
+    run(little_protocol(little, 1), Second, out=tmp_path / "second")
+    words = r"Episode 0 cannot be written .* which top=1 does not show"
+    with closing(open_run(tmp_path / "second")) as store, pytest.raises(StoreError, match=words):
+        export(store, tmp_path / "x.jsonl", "chat", settings={"top": "1"})
+
+
+def test_the_command_takes_settings(played: Path, tmp_path: Path) -> None:
+    words = ("export", played / "rule", tmp_path / "x.jsonl", "--set", "shots=0")
+    done = in_process(*words, "--format", "chat", "--style", "react")
+    assert done.returncode == 0, done.stderr
+    [first, *_] = (tmp_path / "x.jsonl").read_text().splitlines()
+    assert "An example" not in json.loads(first)["messages"][0]["content"]
+    done = in_process(*words)
+    assert "--set is for --format chat." in done.stderr

@@ -170,6 +170,16 @@ _KINDS: Final = (
         },
     ),
     AgentKind(
+        name="teacher",
+        summary="buys the best of what is shown, by the hidden reward, and says why in words of the"
+        " pages: what language models learn from (training goals only)",
+        domains=("shop",),
+        factory="errands.learn.explaining_teacher:make",
+        privileged=True,
+        observations={"shop": ("text_rich",)},
+        settings={"top": Setting(int, 3, "products of the results that it considers: 1 to 10")},
+    ),
+    AgentKind(
         name="human",
         summary="a person at the terminal",
         domains=("shop", "turk"),

@@ -7,7 +7,7 @@ several each, in other words, for all others. Both are files in the experiment's
 protocols that name them, and the same in every process.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -62,11 +62,13 @@ def _write(folder: Path, catalog: str, config: ExperimentConfig) -> None:
         _write_part(folder, part, goals, opened, catalog, config.difficulty)
 
 
-def write_test_goals(folder: Path, catalog: str, count: int, difficulty: str) -> Path:
-    """A protocol of fresh goals to test on, in another shop of a difficulty."""
+def write_test_goals(
+    folder: Path, catalog: str, count: int, difficulty: str, apart: Sequence[Path]
+) -> Path:
+    """A protocol of fresh goals to test on in another shop, which share nothing with some."""
     opened = Catalog.open(catalog)
     folder.mkdir(parents=True, exist_ok=True)
-    goals = fresh_goals(opened, count, seed=_TEST_SEED, difficulty=difficulty)
+    goals = fresh_goals(opened, count, seed=_TEST_SEED, difficulty=difficulty, disjoint_from=apart)
     return _write_part(folder, "test", goals, opened, catalog, difficulty)
 
 

@@ -260,7 +260,9 @@ class OtherShop(ExperimentJob, frozen=True):
                 replace=shop.exists(),
             )
             catalog = str(shop.absolute())
-        write_test_goals(place, catalog, config.goals, config.difficulty)
+        learnt = folder / "goals" / "train.json"
+        apart = [learnt] if learnt.exists() else []
+        write_test_goals(place, catalog, config.goals, config.difficulty, apart)
 
 
 class Play(ExperimentJob, frozen=True):

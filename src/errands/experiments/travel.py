@@ -48,8 +48,8 @@ def travel_experiment(places: Sequence[str]) -> Experiment:
         before=lambda config: _before(config, found),
         notes=lambda config: [
             "IL and IL+RL are the main table's models, of the shop in the first rows; nothing of"
-            " the other shops was learnt from. Fresh goals of the difficulty in generated shops, the"
-            " protocol's own elsewhere."
+            " the other shops was learnt from. Fresh goals of the difficulty in generated shops,"
+            " the protocol's own elsewhere."
         ],
         needs=_check,
     )

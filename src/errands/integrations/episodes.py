@@ -17,7 +17,14 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, ParamSpec, SupportsIndex, TypeVar
 
-from errands.agents.llm.shop.tools import ShopTools, opening_messages
+from errands.agents.llm.prompts import Prompt
+from errands.agents.llm.settings import ShopSettings, read_chat
+from errands.agents.llm.shop.tools import (
+    ShopTools,
+    ThinkingShopTools,
+    opening_messages,
+    prompt_of,
+)
 from errands.agents.llm.tools import EpisodeTools, ToolError, ToolSpec, call_tool
 from errands.agents.llm.transport.messages import Message
 from errands.agents.llm.turk.tools import TurkPointerTools, TurkTools, form_messages
@@ -41,11 +48,18 @@ class ToolEpisodes:
     """A numbered list of episodes under one protocol; made by `open_episodes`, shared by all who
     play in the process, and cheap to pickle."""
 
-    def __init__(self, name: str, training: bool, changes: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        training: bool,
+        changes: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         base = find_protocol(name)
-        self._arguments = (name, training, tuple(changes.items()))
+        self._arguments = (name, training, tuple(changes.items()), tuple((settings or {}).items()))
         self.protocol = changed_protocol(base, **changes)
         self.domain: str = self.protocol.domain
+        self._settings = _conversation(self.domain, settings or {})
         if training:
             self.check_training()
         self.source = open_source(self.protocol)
@@ -55,8 +69,7 @@ class ToolEpisodes:
         """Whether pages are worked with mouse and keyboard."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        name, training, changes = self._arguments
-        return _opened, (name, training, changes)
+        return _opened, self._arguments
 
     def __len__(self) -> int:
         return len(self.source.keys)
@@ -67,8 +80,9 @@ class ToolEpisodes:
     @property
     def options(self) -> dict[str, Any]:
         """What `open_episodes` opens these again with, as JSON."""
-        name, training, changes = self._arguments
-        return {"protocol": name, "training": training, **dict(changes)}
+        name, training, changes, settings = self._arguments
+        shown = {"settings": dict(settings)} if settings else {}
+        return {"protocol": name, "training": training, **dict(changes), **shown}
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -120,7 +134,7 @@ class ToolEpisodes:
     def tools(self) -> EpisodeTools:
         """Tools that no episode was begun with yet."""
         if self.domain == "shop":
-            return ShopTools(self._shop)
+            return self._shop_kind(self._shop, top=self._settings.top, prompt=self._prompt)
         kind = TurkPointerTools if self.pointer else TurkTools
         assert isinstance(self.source, TurkSource)
         return kind(self._forms, pages=self.source.pages)
@@ -142,7 +156,13 @@ class ToolEpisodes:
         where = {name: state[name] for name in names}
         calls = state.get("calls", ())
         if self.domain == "shop":
-            return ShopTools.at(**where, calls=calls, shop=self._shop)
+            return self._shop_kind.at(
+                **where,
+                calls=calls,
+                shop=self._shop,
+                top=self._settings.top,
+                prompt=self._prompt,
+            )
         assert isinstance(self.source, TurkSource)
         kind = TurkPointerTools if self.pointer else TurkTools
         return kind.at(**where, calls=calls, forms=self._forms, pages=self.source.pages)
@@ -185,13 +205,23 @@ class ToolEpisodes:
     @property
     def _kind(self) -> type[EpisodeTools]:
         if self.domain == "shop":
-            return ShopTools
+            return self._shop_kind
         return TurkPointerTools if self.pointer else TurkTools
+
+    @property
+    def _shop_kind(self) -> type[ShopTools]:
+        return ThinkingShopTools if self._settings.style == "react" else ShopTools
+
+    @functools.cached_property
+    def _prompt(self) -> Prompt:
+        return prompt_of(self._settings)
 
     @functools.cached_property
     def _opening(self) -> list[Message]:
         # Read once: an episode takes less time than its prompt's file.
-        return opening_messages() if self.domain == "shop" else form_messages(pointer=self.pointer)
+        if self.domain == "shop":
+            return opening_messages(settings=self._settings)
+        return form_messages(pointer=self.pointer)
 
     @functools.cached_property
     def _shop(self) -> Any:
@@ -230,11 +260,14 @@ def open_episodes(
     per_task: int | None = None,
     driver: str | None = None,
     training: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> ToolEpisodes:
     """A protocol's episodes as tools; opened once in a process, however often it is asked for.
 
     `protocol` is a name or `FILE.toml#name`; the other options change it, as they do for
     `errands run`, and the key says so. With `training`, splits that are for testing are refused.
+    `settings` are those of the agent `llm` that the shop's conversations are to look like: `style`,
+    `shots`, `top`, `prompt`.
     """
     changes = {
         "data": data,
@@ -250,7 +283,7 @@ def open_episodes(
         if type(value) is not (int if name in _NUMBERS else str):
             expected = "a whole number" if name in _NUMBERS else "a text"
             raise SettingError(f"{name}={repr(value)[:80]}: expected {expected}.")
-    return _opened(protocol, training, given)
+    return _opened(protocol, training, given, _hashable(settings or {}))
 
 
 def open_splits(protocols: Sequence[str], **changes: Any) -> dict[str, ToolEpisodes]:
@@ -268,5 +301,37 @@ def open_splits(protocols: Sequence[str], **changes: Any) -> dict[str, ToolEpiso
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(name: str, training: bool, changes: tuple[tuple[str, Any], ...]) -> ToolEpisodes:
-    return ToolEpisodes(name, training, dict(changes))
+def _opened(
+    name: str,
+    training: bool,
+    changes: tuple[tuple[str, Any], ...],
+    settings: tuple[tuple[str, Any], ...] = (),
+) -> ToolEpisodes:
+    return ToolEpisodes(name, training, dict(changes), dict(settings))
+
+
+def _hashable(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    for name, value in settings.items():
+        if not isinstance(value, str | int):
+            raise SettingError(f"{name}={repr(value)[:80]}: expected a text or a whole number.")
+    return tuple(settings.items())
+
+
+def _conversation(domain: str, settings: Mapping[str, Any]) -> ShopSettings:
+    """How conversations are laid out; those of form pages have no settings."""
+    if settings and domain != "shop":
+        raise SettingError(
+            f"The setting {next(iter(settings))!r} is for the shop: conversations about form pages"
+            " have none."
+        )
+    given = dict(settings)
+    style = given.pop("style", "act")
+    if style not in ("act", "react"):
+        raise SettingError(f"style={style!r}: expected act or react.")
+    read = read_chat(given, style)
+    if read.calls != "tools" or read.window:
+        raise SettingError(
+            "Episodes are conversations with tools and all of the history: leave calls and window"
+            " out."
+        )
+    return read

@@ -1,9 +1,10 @@
 """Episodes as conversations for supervised fine-tuning: messages, tools, reward, and what to learn.
 
 Whoever played (a model, a person, a script), an episode's actions are carried out again and
-written in the words of the agent `llm` with tools (of form pages: of `TurkTools`), so that what was
-learnt can be evaluated in the same words. Messages and tools are as chat templates of
-`transformers` take them: the arguments of a call are an object. `train` says of each message
+written in the words of the agent `llm` (of the shop with the settings that are given, else with
+tools and all of the history; of form pages those of `TurkTools`), so that what was learnt can be
+evaluated in the same words. Messages and tools are as chat templates of `transformers` take them:
+the arguments of a call are an object. `train` says of each message
 whether it is to be learnt: the player's own actions, as far as they were possible.
 
 With the style `sent`, a model's own requests are written instead, a line for each, as sent.
@@ -11,23 +12,31 @@ With the style `sent`, a model's own requests are written instead, a line for ea
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from errands.agents.llm.prompts import load
-from errands.agents.llm.settings import ShopSettings
-from errands.agents.llm.shop.agent import INVALID, OK, ShopTurn, offered_tools, opening, said
+from errands.agents.llm.settings import ShopSettings, read_chat
+from errands.agents.llm.shop.agent import (
+    INVALID,
+    OK,
+    ShopTurn,
+    check_window,
+    offered_tools,
+    opening,
+    requested,
+    said,
+)
 from errands.agents.llm.shop.grammar import NoAction, ShopAction
 from errands.agents.llm.shop.grammar import read as read_answer
-from errands.agents.llm.shop.page import look
+from errands.agents.llm.shop.page import ShopView, look
 from errands.agents.llm.tools import EpisodeTools, ToolError, call_tool
 from errands.agents.llm.transport.messages import (
     ChatAnswer,
     Message,
     answered,
     called,
-    system,
     tool,
     user,
 )
@@ -59,7 +68,15 @@ class ChatWriter:
     """Writes episodes of a run as lines. `source` opens what the run was played in; it is asked
     for only where something is played again."""
 
-    def __init__(self, info: RunInfo, style: str, source: Callable[[], EpisodeSource]) -> None:
+    def __init__(
+        self,
+        info: RunInfo,
+        style: str,
+        source: Callable[[], EpisodeSource],
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`settings` are those of the agent `llm` that the conversations are to look like: `shots`,
+        `top`, `window`, `calls`, `prompt`."""
         if style not in STYLES:
             raise StoreError(
                 f"There is no style {style!r};{nearest(style, STYLES)} expected"
@@ -70,6 +87,12 @@ class ChatWriter:
                 "style=react is for the shop: conversations about form pages have no thoughts;"
                 " take style=act."
             )
+        if settings and (info.domain == "turk" or style == "sent"):
+            raise StoreError(
+                f"The setting {next(iter(settings))!r} is for the shop's conversations of the"
+                " styles act and react."
+            )
+        self._shop = _ShopWriter(read_chat(settings or {}, style)) if style != "sent" else None
         self._info = info
         self._style = style
         self._source = source
@@ -79,14 +102,17 @@ class ChatWriter:
         if self._style == "sent":
             yield from self._sent(episode)
             return
-        write = _shop_turns if self._info.domain == "shop" else _form_turns
         try:
-            messages, train, tools = write(self._source(), episode, self._style == "react")
+            if self._shop is not None and self._info.domain == "shop":
+                for messages, train in self._shop.write(self._source(), episode):
+                    yield self._line(episode, messages, train, self._shop.tools)
+            else:
+                messages, train, tools = _form_turns(self._source(), episode)
+                yield self._line(episode, messages, train, tools)
         except ErrandsError as failure:
             raise StoreError(
                 f"Episode {episode.summary.number} cannot be written as a conversation: {failure}"
             ) from None
-        yield self._line(episode, messages, train, tools)
 
     def _line(
         self, episode: Episode, messages: list[Message], train: list[bool], tools: Any, **more: Any
@@ -185,43 +211,80 @@ def _with_arguments(call: dict[str, Any]) -> dict[str, Any]:
     return {**call, "function": {**function, "arguments": arguments}}
 
 
-def _shop_turns(
-    source: EpisodeSource, episode: Episode, thinks: bool
-) -> tuple[list[Message], list[bool], list[dict[str, Any]]]:
-    style: Literal["react", "act"] = "react" if thinks else "act"
-    prompt = load(f"shop-{style}-tools", "shop")
-    env: Any = source.env()
-    assert isinstance(env, ShopEnv)
-    env.reset(options=source.options(episode.summary.number))
-    instruction = env.episode.goal.instruction_text
-    page = _shop_page(env)
-    start = prompt.fill("start", instruction=instruction)
-    rules = opening(prompt, ShopSettings(style=style, calls="tools"))
-    messages = [system(rules), user(f"{start}\n\n{page}")]
-    train = [False, False]
-    reward: float | None = None
-    number = 0
-    for step in episode.steps:
-        turns = [ShopTurn(thought, OK) for thought in (_thoughts(step) if thinks else ())]
-        action = _as_shown(step.action, page)
-        _, reward, _, _, info = env.step(step.action)
-        page = _shop_page(env)
-        valid = bool(info["valid_action"])
-        is_thought = bool(step.calls) and step.calls[-1].outcome == "thought"
-        if not is_thought:
-            turns.append(ShopTurn(action, page if valid else INVALID))
-        for turn in turns:
-            messages += said(turn, number)
-            train += [turn.observation != INVALID, False]
-            number += 1
-    _check_reward(episode, reward)
-    return *_until_last_action(messages, train), offered_tools(thinks=thinks)
+class _ShopWriter:
+    """Plays an episode of the shop again, and writes it as the agent `llm` would have been asked.
+
+    A request that goes on from the one before it is the same line; where the window has left
+    something out, or with `calls=text`, whose requests tell everything anew, it begins another.
+    """
+
+    def __init__(self, settings: ShopSettings) -> None:
+        self._settings = settings
+        self._thinks = settings.style == "react"
+        kind = f"shop-{settings.style}{'-tools' if settings.calls == 'tools' else ''}"
+        self._prompt = load(kind, "shop", settings.prompt)
+        self._opening = opening(self._prompt, settings)
+        check_window(self._prompt, settings)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        return offered_tools(thinks=self._thinks) if self._settings.calls == "tools" else []
+
+    def write(self, source: EpisodeSource, episode: Episode) -> Iterator[Turns]:
+        env: Any = source.env()
+        assert isinstance(env, ShopEnv)
+        env.reset(options=source.options(episode.summary.number))
+        self._start = self._prompt.fill("start", instruction=env.episode.goal.instruction_text)
+        view = self._look(env)
+        self._first = view.text
+        lines = [self._asked([])]
+        turns: list[ShopTurn] = []
+        reward: float | None = None
+        for step in episode.steps:
+            made = [ShopTurn(thought, OK) for thought in (_thoughts(step) if self._thinks else ())]
+            action = _as_shown(step.action, view.text)
+            if action.words.lower() in view.hidden:
+                raise StoreError(
+                    f"it clicks on {action.words}, which top={self._settings.top} does not show;"
+                    " give its player the same limit, or take --set top=0."
+                )
+            _, reward, _, _, info = env.step(step.action)
+            view = self._look(env)
+            if not (step.calls and step.calls[-1].outcome == "thought"):
+                made.append(ShopTurn(action, view.text if info["valid_action"] else INVALID))
+            for turn in made:
+                self._say(lines, turn, len(turns))
+                turns.append(turn)
+                asked = self._asked(turns)
+                if _goes_on(lines[-1][0], asked[0]):
+                    lines[-1][0].extend(asked[0][len(lines[-1][0]) :])
+                    lines[-1][1].extend([False] * (len(lines[-1][0]) - len(lines[-1][1])))
+                else:
+                    lines.append(asked)
+        _check_reward(episode, reward)
+        lines = [_until_last_action(*line) for line in lines]
+        yield from (line for line in lines if any(line[1]))
+
+    def _asked(self, turns: list[ShopTurn]) -> Turns:
+        """A request, of which nothing is to be learnt."""
+        messages = requested(self._settings, self._opening, self._start, self._first, turns)
+        return messages, [False] * len(messages)
+
+    def _say(self, lines: list[Turns], turn: ShopTurn, number: int) -> None:
+        """What was said to the last request."""
+        is_tools = self._settings.calls == "tools"
+        messages, train = lines[-1]
+        messages.append(said(turn, number)[0] if is_tools else answered(str(turn.action)))
+        train.append(turn.observation != INVALID)
+
+    def _look(self, env: ShopEnv) -> ShopView:
+        episode = env.episode
+        chosen = episode.page.options.values()
+        return look(episode.text_rich(), episode.info(), chosen=chosen, top=self._settings.top)
 
 
-def _shop_page(env: ShopEnv) -> str:
-    episode = env.episode
-    chosen = episode.page.options.values()
-    return look(episode.text_rich(), episode.info(), chosen=chosen).text
+def _goes_on(earlier: list[Message], later: list[Message]) -> bool:
+    return later[: len(earlier)] == earlier
 
 
 def _as_shown(action: str, page: str) -> ShopAction:
@@ -249,7 +312,7 @@ def _thoughts(step: Step) -> Iterator[ShopAction]:
 
 
 def _form_turns(
-    source: EpisodeSource, episode: Episode, thinks: bool
+    source: EpisodeSource, episode: Episode
 ) -> tuple[list[Message], list[bool], list[dict[str, Any]]]:
     env: Any = source.env()
     try:
@@ -328,6 +391,8 @@ def _form_call(action: Action) -> tuple[str, dict[str, Any]] | None:
 
 def _until_last_action(messages: list[Message], train: list[bool]) -> Turns:
     """Without what the last action was answered with: nobody says anything after it."""
+    if messages[-1]["role"] == "assistant":
+        return messages, train
     if messages[-2]["role"] == "assistant":
         return messages[:-1], train[:-1]
     return messages, train

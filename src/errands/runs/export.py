@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +42,7 @@ def export(
     *,
     replace: bool = False,
     style: str = "act",
+    settings: Mapping[str, Any] | None = None,
     min_reward: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
@@ -49,7 +50,8 @@ def export(
 
     `jsonl`: an object a line. `parquet`: a row each, steps nested. `atif`: a folder with a file
     each, or one file of lines where the path ends in `.jsonl`. `chat`: a conversation a line, in a
-    `style` of `errands.runs.chat.STYLES`, of episodes that have a reward, of at least `min_reward`.
+    `style` of `errands.runs.chat.STYLES`, of episodes that have a reward, of at least `min_reward`;
+    `settings` are those of the agent `llm` that it is to be asked with (`ChatWriter`).
     What is there already is left alone unless it is to be replaced; a folder always is. `progress`
     is told the count so far.
     """
@@ -82,7 +84,9 @@ def export(
                     name = f"episode-{episode.summary.number:06}.json"
                     (work / name).write_bytes(line(episode, store.info))
         elif format == "chat":
-            atomic_write(out, lambda work: _write_chat(episodes(), store.info, work, style))
+            atomic_write(
+                out, lambda work: _write_chat(episodes(), store.info, work, style, settings)
+            )
         elif format == "parquet":
             atomic_write(out, lambda work: _write_parquet(episodes(), store.info, work))
         else:
@@ -122,7 +126,13 @@ def _is_chosen(summary: Summary, min_reward: float | None) -> bool:
     return summary.reward is not None and summary.reward >= (min_reward or 0.0)
 
 
-def _write_chat(episodes: Iterator[Episode], info: RunInfo, work: Path, style: str) -> None:
+def _write_chat(
+    episodes: Iterator[Episode],
+    info: RunInfo,
+    work: Path,
+    style: str,
+    settings: Mapping[str, Any] | None,
+) -> None:
     opened: list[EpisodeSource] = []
 
     def source() -> EpisodeSource:
@@ -130,7 +140,7 @@ def _write_chat(episodes: Iterator[Episode], info: RunInfo, work: Path, style: s
             opened.append(reopen_source(info))
         return opened[0]
 
-    writer = ChatWriter(info, style, source)
+    writer = ChatWriter(info, style, source, settings)
     try:
         with open(work, "wb") as out:
             for episode in episodes:

@@ -6,7 +6,7 @@ records, unless the model's preset or the style has others (`errands.agents.llm.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,7 @@ __all__ = [
     "defaults",
     "described",
     "read",
+    "read_chat",
     "recorded",
 ]
 
@@ -143,6 +144,9 @@ _OPERATION = frozenset(
 )
 """Settings that change nothing of what agents do: a resumed run may have others."""
 
+_CHAT: Final = ("calls", "shots", "top", "window", "prompt")
+"""Settings that change what a model is shown of a shop."""
+
 _Play = TypeVar("_Play", ShopSettings, TurkSettings)
 
 
@@ -173,6 +177,17 @@ def read(given: Mapping[str, Any], play: type[_Play]) -> tuple[ClientSettings, _
         _check_style(given)
     whole = {**defaults(given), **given}
     return _record(whole, ClientSettings), _record(whole, play)
+
+
+def read_chat(given: Mapping[str, Any], style: str) -> ShopSettings:
+    """Of the shop's settings those that a fine-tuning set can be written for, checked alike. Where
+    nothing is given, such a set has tools, and all of the history."""
+    known = {name: words for name, words in described(ShopSettings).items() if name in _CHAT}
+    for name in given:
+        if name not in known:
+            hint = nearest(name, known, 1) or f" expected {', '.join(known)}."
+            raise SettingError(f"A conversation has no setting {name!r}:{hint}")
+    return _record({"calls": "tools", "window": 0, **given, "style": style}, ShopSettings)
 
 
 def defaults(given: Mapping[str, Any]) -> dict[str, Any]:

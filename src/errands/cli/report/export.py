@@ -8,6 +8,7 @@ from typing import Any, Final
 import typer
 
 from errands.cli.completion import data_names
+from errands.cli.options import agent_settings
 from errands.cli.output import Json, answer, progress_bar
 from errands.errors import SettingError
 from errands.plugins import nearest
@@ -34,6 +35,12 @@ def export_command(
     style: str | None = typer.Option(
         None,
         help="chat: act (default), react (with thoughts), or sent (a model's requests as sent).",
+    ),
+    setting: list[str] = typer.Option(
+        [],
+        "--set",
+        metavar="NAME=VALUE",
+        help="chat: what the agent llm is to be asked with: shots, top, window, calls, prompt.",
     ),
     min_reward: float | None = typer.Option(
         None, min=0, max=1, help="chat: only episodes with at least this reward."
@@ -74,9 +81,12 @@ def export_command(
 
       errands export runs/rule sft.jsonl --format chat --min-reward 0.8
 
+      errands export runs/teacher sft.jsonl --format chat --style react --set shots=0 --set top=3
+
       errands export shop-demo tasks --format harbor --episodes 20
     """
-    for option, value in {"--style": style, "--min-reward": min_reward}.items():
+    chat = {"--style": style, "--set": setting or None, "--min-reward": min_reward}
+    for option, value in chat.items():
         if value is not None and form != "chat":
             raise SettingError(f"{option} is for --format chat.")
     if form == "harbor":
@@ -110,6 +120,7 @@ def export_command(
             form,
             replace=force,
             style=style or "act",
+            settings=agent_settings(setting, None, None),
             min_reward=min_reward,
             progress=lambda done: bar("writing", done, total),
         )

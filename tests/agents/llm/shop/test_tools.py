@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from errands.agents.llm.shop.agent import TOOLS
-from errands.agents.llm.shop.tools import ShopTools, opening_messages
+from errands.agents.llm.shop.agent import TOOLS, offered_tools
+from errands.agents.llm.shop.tools import ShopTools, ThinkingShopTools, opening_messages
 from errands.agents.llm.tools import ToolError
 from errands.agents.llm.transport.messages import called, tool
 from errands.agents.oracles.choice_oracle import best_plan
@@ -308,3 +308,41 @@ def test_titles_that_look_like_something_else_are_read_as_the_agent_reads_them(
     changed = msgspec.structs.replace(page.product, title=title, options={"size": ("a", title)})
     episode.page = page._replace(product=changed)
     assert errand._text(episode) == errand._view(episode).text
+
+
+def test_thoughts_change_nothing_and_are_no_steps(shop: ShopContext) -> None:
+    errand = ThinkingShopTools(shop)
+    errand.reset(goal=shop.indices[0])
+    page = errand.search("lamp")
+    assert errand.think("The first one fits.") == "OK."
+    assert (errand.steps, errand.calls) == (
+        1,
+        ({"name": "search", "arguments": {"query": "lamp"}},),
+    )
+    again = ThinkingShopTools.at(**errand.state, shop=shop)
+    assert again._text(again._begun) == page
+    for _ in range(4):
+        assert errand.think("And another thing.") == "OK."
+    with pytest.raises(ToolError, match="You have thought enough"):
+        errand.think("And another thing.")
+    errand.click("Back to Search")
+    assert errand.think("Now again.") == "OK."
+
+
+def test_thoughts_end_with_the_errand(shop: ShopContext) -> None:
+    errand = ThinkingShopTools(shop)
+    errand.reset(goal=shop.indices[0])
+    for action in plan(shop, shop.indices[0]):
+        do(errand, action)
+    assert errand.done
+    with pytest.raises(ToolError, match="The errand is over"):
+        errand.think("What else?")
+
+
+def test_tools_that_think_are_those_of_the_agent(shop: ShopContext) -> None:
+    offered = [spec.function() for spec in ThinkingShopTools.specs]
+    assert offered == offered_tools(thinks=True)
+    described = inspect.getdoc(ThinkingShopTools.think)
+    assert described is not None
+    for words in ("Note down a thought.", "thought: what you think"):
+        assert words in described

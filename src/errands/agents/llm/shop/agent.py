@@ -6,7 +6,7 @@ is a window of so many characters that loses its oldest history first. Unlike th
 instruction is never lost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -17,6 +17,7 @@ from errands.agents.llm.settings import ShopSettings
 from errands.agents.llm.shop.grammar import (
     ARGUMENTS,
     SHOP_TOOLS,
+    THINK_TOOL,
     NoAction,
     ShopAction,
     invalid,
@@ -30,7 +31,6 @@ from errands.agents.llm.transport.messages import (
     Message,
     answered,
     called,
-    offered,
     shown,
     system,
     tool,
@@ -48,6 +48,7 @@ __all__ = [
     "check_window",
     "offered_tools",
     "opening",
+    "requested",
     "said",
 ]
 
@@ -66,7 +67,6 @@ class ShopTurn(msgspec.Struct):
 
 
 TOOLS: Final = [spec.function() for spec in SHOP_TOOLS]
-_THINK: Final = offered("think", "Note down a thought.", {"thought": "what you think"})
 
 
 def opening(prompt: Prompt, settings: ShopSettings) -> str:
@@ -77,7 +77,7 @@ def opening(prompt: Prompt, settings: ShopSettings) -> str:
 
 def offered_tools(*, thinks: bool) -> list[dict[str, Any]]:
     """The tools that a model is offered."""
-    return [*TOOLS, _THINK] if thinks else TOOLS
+    return [*TOOLS, THINK_TOOL.function()] if thinks else TOOLS
 
 
 def said(turn: ShopTurn, number: int) -> list[Message]:
@@ -87,6 +87,54 @@ def said(turn: ShopTurn, number: int) -> list[Message]:
         return [answered(action.words), user(turn.observation)]
     arguments = {ARGUMENTS[action.kind]: action.words}
     return [called(action.kind, arguments, number), tool(turn.observation, number)]
+
+
+def requested(
+    settings: ShopSettings, opening: str, start: str, first: str, turns: Sequence[ShopTurn]
+) -> list[Message]:
+    """The messages of a request after these turns: `opening` are the rules, `start` tells the
+    instruction, `first` is the first page. Fine-tuning sets are made of them, too."""
+    if settings.calls == "tools":
+        return _tool_messages(settings, opening, start, first, turns)
+    history = f"Observation:\n{first}\n\n"
+    for turn in turns:
+        answer = turn.observation
+        gap = " " if answer in (OK, INVALID) else "\n"
+        history += f"Action: {turn.action}\n\nObservation:{gap}{answer}\n\n"
+    history += "Action:"
+    room = _room(settings, opening, start)
+    if room is not None and len(history) > room:
+        cut = max(room - len(_LEFT_OUT) - 1, 1)
+        history = f"{_LEFT_OUT}\n{history[-cut:]}"
+    return [system(opening), user(f"{start}\n\n{history}")]
+
+
+def _tool_messages(
+    settings: ShopSettings, opening: str, start: str, first: str, turns: Sequence[ShopTurn]
+) -> list[Message]:
+    """The same history as calls; what does not fit is left out call by call."""
+    room = _room(settings, opening, start)
+    left = float("inf") if room is None else room - len(_LEFT_OUT)
+    kept = 0
+    for turn in reversed(turns):
+        left -= len(str(turn.action)) + len(turn.observation)
+        if left < 0 and kept:
+            break
+        kept += 1
+    whole = kept == len(turns) and (left >= len(first) or not kept)
+    messages = [system(opening), user(f"{start}\n\n{first if whole else _LEFT_OUT}")]
+    begin = len(turns) - kept
+    for number, turn in enumerate(turns[begin:], begin):
+        messages += said(turn, number)
+    return messages
+
+
+def _room(settings: ShopSettings, opening: str, start: str) -> int | None:
+    """Characters that history may have."""
+    if not settings.window:
+        return None
+    fixed = len(opening) + len(start) + 4
+    return max(settings.window - fixed, LEAST_HISTORY // 2)
 
 
 def check_window(prompt: Prompt, settings: ShopSettings) -> None:
@@ -200,41 +248,4 @@ class ShopAgent:
         return text
 
     def _messages(self) -> list[Message]:
-        if self._settings.calls == "tools":
-            return self._tool_messages()
-        history = f"Observation:\n{self._first}\n\n"
-        for turn in self._turns:
-            answer = turn.observation
-            gap = " " if answer in (OK, INVALID) else "\n"
-            history += f"Action: {turn.action}\n\nObservation:{gap}{answer}\n\n"
-        history += "Action:"
-        room = self._room()
-        if room is not None and len(history) > room:
-            cut = max(room - len(_LEFT_OUT) - 1, 1)
-            history = f"{_LEFT_OUT}\n{history[-cut:]}"
-        return [system(self._opening), user(f"{self._start}\n\n{history}")]
-
-    def _tool_messages(self) -> list[Message]:
-        """The same history as calls; what does not fit is left out call by call."""
-        room = self._room()
-        left = float("inf") if room is None else room - len(_LEFT_OUT)
-        kept = 0
-        for turn in reversed(self._turns):
-            left -= len(str(turn.action)) + len(turn.observation)
-            if left < 0 and kept:
-                break
-            kept += 1
-        whole = kept == len(self._turns) and (left >= len(self._first) or not kept)
-        start = f"{self._start}\n\n{self._first if whole else _LEFT_OUT}"
-        messages = [system(self._opening), user(start)]
-        first = len(self._turns) - kept
-        for number, turn in enumerate(self._turns[first:], first):
-            messages += said(turn, number)
-        return messages
-
-    def _room(self) -> int | None:
-        """Characters that history may have."""
-        if not self._settings.window:
-            return None
-        fixed = len(self._opening) + len(self._start) + 4
-        return max(self._settings.window - fixed, LEAST_HISTORY // 2)
+        return requested(self._settings, self._opening, self._start, self._first, self._turns)

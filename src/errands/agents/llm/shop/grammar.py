@@ -13,7 +13,7 @@ import msgspec
 from errands.agents.llm.tools import ToolSpec
 from errands.agents.llm.transport.messages import ChatAnswer
 
-__all__ = ["ARGUMENTS", "SHOP_TOOLS", "NoAction", "ShopAction", "invalid", "read"]
+__all__ = ["ARGUMENTS", "SHOP_TOOLS", "THINK_TOOL", "NoAction", "ShopAction", "invalid", "read"]
 
 LONGEST: Final = 2_000
 ARGUMENTS: Final = {"search": "query", "click": "name", "think": "thought"}
@@ -25,6 +25,8 @@ SHOP_TOOLS: Final = (
     ),
 )
 """What models are offered, here and by every integration."""
+THINK_TOOL: Final = ToolSpec.of("think", "Note down a thought.", {"thought": "what you think"})
+"""What they are offered beside these with `style=react`."""
 _LABEL: Final = re.compile(
     r"\s*+[*_>#\-\s]{0,8}+action\s*+\d{0,3}+[*_]{0,2}+\s*+:[*_\s]{0,4}+", re.I
 )

@@ -20,10 +20,11 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from errands.agents.llm.prompts import Prompt, load
 from errands.agents.llm.settings import ShopSettings
-from errands.agents.llm.shop.agent import INVALID, opening
+from errands.agents.llm.shop.agent import INVALID, OK, opening
 from errands.agents.llm.shop.grammar import (
     ARGUMENTS,
     SHOP_TOOLS,
+    THINK_TOOL,
     NoAction,
     ShopAction,
     invalid,
@@ -37,16 +38,24 @@ from errands.envs.shop import ShopEnv
 from errands.errors import GoalError
 from errands.shop.navigation import DONE
 
-__all__ = ["ShopTools", "opening_messages"]
+__all__ = ["ShopTools", "ThinkingShopTools", "opening_messages", "prompt_of"]
 
 _PROMPT: Final = "shop-act-tools"
 
 
-def opening_messages(*, shots: Literal[0, 1] = 1) -> list[Message]:
+def opening_messages(
+    *, shots: Literal[0, 1] = 1, settings: ShopSettings | None = None
+) -> list[Message]:
     """What every conversation begins with: the rules (with a worked example, unless `shots` is 0),
-    and a message of the user's to which the text of `reset` is added."""
-    rules = opening(_prompt(), ShopSettings(style="act", calls="tools", shots=shots))
-    return [system(rules), user("")]
+    and a message of the user's to which the text of `reset` is added. `settings` are those of the
+    agent `llm` that the conversation is to look like."""
+    settings = settings or ShopSettings(style="act", calls="tools", shots=shots)
+    return [system(opening(prompt_of(settings), settings)), user("")]
+
+
+def prompt_of(settings: ShopSettings) -> Prompt:
+    """The words of conversations with tools."""
+    return load(f"shop-{settings.style}-tools", "shop", settings.prompt)
 
 
 @functools.cache
@@ -63,13 +72,16 @@ class ShopTools(EpisodeTools):
 
     specs: ClassVar[tuple[ToolSpec, ...]] = SHOP_TOOLS
 
-    def __init__(self, shop: ShopContext | None = None, *, top: int = 0) -> None:
+    def __init__(
+        self, shop: ShopContext | None = None, *, top: int = 0, prompt: Prompt | None = None
+    ) -> None:
         """Many episodes may share one `shop` (`ShopEnv(...).context`); without one it is the demo
         shop with the human goals of `disjoint-train` and 15 steps. `top`: so many products on a
-        results page and no turning of it; 0: all."""
+        results page and no turning of it; 0: all. `prompt`: other words than ours."""
         super().__init__()
         self._shop = shop or _demo_shop()
         self._top = top
+        self._words = prompt
         self._episode: ShopEpisode | None = None
         self._actions: list[str] = []
 
@@ -81,9 +93,10 @@ class ShopTools(EpisodeTools):
         *,
         shop: ShopContext | None = None,
         top: int = 0,
+        prompt: Prompt | None = None,
     ) -> Self:
         """An episode where these calls have led it: `ShopTools.at(**tools.state, shop=shop)`."""
-        tools = cls(shop, top=top)
+        tools = cls(shop, top=top, prompt=prompt)
         tools._begin(goal)
         tools._replay(calls)
         return tools
@@ -99,7 +112,8 @@ class ShopTools(EpisodeTools):
             The instruction and the first page.
         """
         episode = self._begin(goal)
-        start = _prompt().fill("start", instruction=episode.goal.instruction_text)
+        words = self._words or _prompt()
+        start = words.fill("start", instruction=episode.goal.instruction_text)
         return clean(f"{start}\n\n{self._text(episode)}")
 
     def search(self, query: str) -> str:
@@ -267,3 +281,31 @@ class ShopTools(EpisodeTools):
 @functools.cache
 def _prompt() -> Prompt:
     return load(_PROMPT, "shop")
+
+
+class ThinkingShopTools(ShopTools):
+    """The same with a third tool, for models that note down thoughts between their actions: what
+    was learnt with `style=react`. A thought changes nothing, and is no step."""
+
+    specs: ClassVar[tuple[ToolSpec, ...]] = (*SHOP_TOOLS, THINK_TOOL)
+
+    def think(self, thought: str) -> str:
+        """Note down a thought.
+
+        Args:
+            thought: what you think
+        """
+        if self.done:
+            raise ToolError("The errand is over: no tool can be called any more.")
+        self._thoughts += 1
+        if self._thoughts > ShopSettings().thoughts:
+            raise ToolError(f"{INVALID} You have thought enough: search or click.")
+        return OK
+
+    def _begin(self, goal: int) -> ShopEpisode:
+        self._thoughts = 0
+        return super()._begin(goal)
+
+    def _act(self, tool: str, value: object) -> ShopEpisode:
+        self._thoughts = 0
+        return super()._act(tool, value)
