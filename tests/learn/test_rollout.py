@@ -5,8 +5,8 @@ import random
 import pytest
 
 from errands.envs.shop_vector import ShopVectorEnv
+from errands.learn.data.queries import own_words
 from errands.learn.data.view import ChoiceView
-from errands.learn.queries import own_words
 from errands.learn.rollout import Rollout, SearchPolicy
 from errands.learn.timing import Stopwatch
 from errands.shop.catalog.catalog import Catalog

@@ -4,8 +4,8 @@ import pytest
 
 from errands.agents.oracles.choice_oracle import best_plan
 from errands.envs.shop_vector import ShopVectorEnv
+from errands.learn.data.queries import own_words
 from errands.learn.data.view import action_of
-from errands.learn.queries import own_words
 from errands.learn.rollout import CHOSEN, Rollout
 from errands.learn.teacher import LookingTeacher
 from errands.shop.catalog.catalog import Catalog

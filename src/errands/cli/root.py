@@ -69,13 +69,15 @@ def _check_values(command: Any) -> None:
     for inner in getattr(command, "commands", {}).values():
         _check_values(inner)
     invoke = command.invoke
+    stand_alone: frozenset[str] = getattr(command, "stand_alone", frozenset())
 
     def checked(context: Any) -> Any:
         for parameter in command.params:
             given = context.params.get(parameter.name)
             for value in given if isinstance(given, list | tuple) else (given,):
                 # An empty text is the default where any text will do: a title, a note.
-                if isinstance(value, str) and not value.strip() and parameter.default != "":
+                is_empty = isinstance(value, str) and not value.strip()
+                if is_empty and parameter.default != "" and parameter.name not in stand_alone:
                     raise SettingError(
                         f"{parameter.opts[0]} is empty; give it a value, or leave it out."
                     )

@@ -48,6 +48,7 @@ app = typer.Typer()
 class _RunCommand(TyperCommand):
     """`--ray` may stand alone: what follows is its address only if it looks like one."""
 
+    stand_alone: Final = frozenset({"ray"})
     _ADDRESS: Final = re.compile(r"auto|local|ray://.*|[^\s/#]+:\d+")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -26,8 +26,8 @@ from errands.errors import DataError
 from errands.experiments.real_data import is_real
 from errands.learn.checkpoint import PROGRESS, read_info
 from errands.learn.data.demonstrations import DemonstratedQuery
+from errands.learn.data.queries import own_words
 from errands.learn.data.query_pairs import HumanPairs
-from errands.learn.queries import own_words
 from errands.learn.search import SearchTrainingConfig, open_search_model, train_search
 from errands.learn.trainer import TrainingOptions
 from errands.progress import Progress, silent

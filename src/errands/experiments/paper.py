@@ -153,7 +153,7 @@ _ORACLE: Final = Play("run-oracle", "choice-oracle")
 
 def _main_rows(config: ExperimentConfig) -> list[RowSpec]:
     def own(agent: str, model: str) -> list[Play]:
-        """A trained model that searches with the instruction's own words."""
+        """A trained model that searches as it was trained to, without a search model."""
         return _trained(config, agent, model, search="")
 
     return [
@@ -183,9 +183,9 @@ def _main_notes(config: ExperimentConfig) -> list[str]:
     rnn, dagger = config.rnn.choice, config.dagger
     return [
         "All agents are greedy (but take an action at most twice where the page looks the same)."
-        " Rule and oracle search with the whole instruction, the RNN with a model trained on the"
-        " shopper's demonstrations, the others with the instruction's own words. `careful` and"
-        " `shopper` are written by hand.",
+        " Rule and oracle search with the whole instruction, `careful` and `shopper`, which are"
+        " written by hand, with its own words, the RNN with a model trained on the shopper's"
+        " demonstrations; IL, RL and IL+RL choose among a few queries made of the instruction.",
         f"IL: DAgger, {dagger.num_iterations} rounds of {dagger.num_steps * dagger.num_envs:,}"
         f" steps. IL+RL: PPO, {config.further.total_timesteps:,} steps from there. RL:"
         f" {config.scratch.total_timesteps:,} from scratch. RNN: A2C,"
@@ -200,8 +200,8 @@ def _before_main(config: ExperimentConfig) -> list[ExperimentJob]:
         jobs += [
             Advise(f"dagger-{seed}", seed),
             *_before_shown(config, seed),
-            Improve(f"ppo-{seed}", seed),
             Improve(f"dagger-ppo-{seed}", seed, f"dagger-{seed}"),
+            Improve(f"ppo-{seed}", seed),
             Reinforce(f"rnn-{seed}", seed, f"search-{seed}"),
         ]
     return jobs

@@ -21,7 +21,7 @@ __all__ = ["travel_experiment"]
 _OTHER_SEED: Final = 2
 
 
-class _Place(NamedTuple):
+class _Destination(NamedTuple):
     """Where agents are tested."""
 
     title: str
@@ -35,7 +35,7 @@ class _Place(NamedTuple):
 def travel_experiment(places: Sequence[str]) -> Experiment:
     """The table of models that were trained in one shop, in several."""
     found = [
-        _Place("where they learnt", ""),
+        _Destination("where they learnt", ""),
         _generated("another seed", "other-seed", OtherShop("other-seed", seed=_OTHER_SEED)),
         *map(_place, places, range(len(places))),
     ]
@@ -55,7 +55,7 @@ def travel_experiment(places: Sequence[str]) -> Experiment:
     )
 
 
-def _place(named: str, number: int) -> _Place:
+def _place(named: str, number: int) -> _Destination:
     protocol, _, data = named.rpartition("=")
     if not protocol:
         name = f"place-{number}"
@@ -63,14 +63,14 @@ def _place(named: str, number: int) -> _Place:
     found = find_protocol(protocol)
     if found.domain != "shop":
         raise SettingError(f"{protocol} is no protocol of the shop; agents travel between shops.")
-    return _Place(f"{protocol}, {found.max_steps} steps", f"place-{number}", protocol, data)
+    return _Destination(f"{protocol}, {found.max_steps} steps", f"place-{number}", protocol, data)
 
 
-def _generated(title: str, name: str, shop: OtherShop) -> _Place:
-    return _Place(title, name, f"{{{name}}}", "", shop)
+def _generated(title: str, name: str, shop: OtherShop) -> _Destination:
+    return _Destination(title, name, f"{{{name}}}", "", shop)
 
 
-def _rows(config: ExperimentConfig, place: _Place) -> list[RowSpec]:
+def _rows(config: ExperimentConfig, place: _Destination) -> list[RowSpec]:
     def plays(label: str, agent: str, model: str = "") -> list[Play]:
         name = f"run-{label}" if not place.label else f"run-{place.label}-{label}"
         if not model:
@@ -99,7 +99,7 @@ def _rows(config: ExperimentConfig, place: _Place) -> list[RowSpec]:
     return [RowSpec(f"{place.title}: {name}", runs) for name, runs in rows.items()]
 
 
-def _before(config: ExperimentConfig, places: Sequence[_Place]) -> list[ExperimentJob]:
+def _before(config: ExperimentConfig, places: Sequence[_Destination]) -> list[ExperimentJob]:
     jobs: list[ExperimentJob] = [place.shop for place in places if place.shop is not None]
     for seed in config.seeds:
         jobs += [

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         read_demonstrations,
     )
     from errands.learn.data.matching import MatchReader
+    from errands.learn.data.queries import own_words
     from errands.learn.data.view import ChoiceView, SeenProduct, read_view
     from errands.learn.environments import TrainingEnv, open_training_env
     from errands.learn.evaluation import EvalConfig, EvalResult, evaluate, open_eval_config
@@ -75,7 +76,6 @@ if TYPE_CHECKING:
     from errands.learn.models.choice import ChoiceConfig, ChoiceModel
     from errands.learn.policy import LearnedAgent, Policy, open_policy
     from errands.learn.ppo import PPOConfig, train_ppo
-    from errands.learn.queries import own_words
     from errands.learn.rollout import Rollout, SearchPolicy
     from errands.learn.search import (
         SearchTrainingConfig,

@@ -23,11 +23,11 @@ from errands.agents.rule import search_action
 from errands.errors import DataError, SettingError
 from errands.learn.checkpoint import ABOUT, CheckpointInfo, load_weights, read_info, stamp
 from errands.learn.data.pictures import load_pictures
+from errands.learn.data.queries import own_words, with_queries
 from errands.learn.data.view import OBSERVATION, ChoiceView, EpisodeMemory, action_of
 from errands.learn.models.builder import ViewReader, load_builder
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import device_of, seeded_torch, to_device
-from errands.learn.queries import own_words, with_queries
 from errands.learn.rollout import CHOSEN, QuerySource
 from errands.learn.search import open_search_model
 from errands.shop.fingerprints import read_fingerprints

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from errands.agents.rule import search_action
+from errands.learn.data.queries import candidates, own_words, with_queries
 from errands.learn.data.view import ChoiceView, EpisodeMemory
-from errands.learn.queries import candidates, own_words, with_queries
 from errands.learn.timing import Stopwatch
 
 __all__ = [

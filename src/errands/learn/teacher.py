@@ -28,6 +28,9 @@ _SEARCHES: Final = 3
 """Different queries, at most."""
 _MORE: Final = 5
 """Products that are opened after each further search."""
+_TO_BUY: Final = 8
+"""Steps: back to the results and to the right page of them, the product, its options, the
+purchase."""
 _BETTER: Final = 0.1
 """So much more must other words promise to be searched for."""
 _LISTED: Final = 20
@@ -49,7 +52,8 @@ class LookingTeacher:
         queries: Callable[[str], Sequence[str]] = lambda instruction: (),
     ) -> None:
         """`looks` is how many products are opened before the best of them is bought, or other
-        words are searched for; `queries` are what can be, if that is the learner's choice."""
+        words are searched for, if the steps of an episode allow it; `queries` are what can be
+        searched for, if that is the learner's choice."""
         self._context = context
         self._catalog = context.catalog
         self._looks = looks
@@ -126,7 +130,7 @@ class LookingTeacher:
         state = episode.page.state
         worth, options = self._worth(episode.index, state.product)
         if here is not None and here.opened == 1 and not here.chosen:
-            if _READ in view.names and _is_promising(view, here):
+            if _READ in view.names and _is_promising(view, here) and not self._must_buy(view):
                 return _READ
             best = self._best_opened(episode, view)
             is_better_elsewhere = best is not None and worth < self._worth_of(episode, best)
@@ -142,12 +146,18 @@ class LookingTeacher:
     def _is_done(self, view: ChoiceView) -> bool:
         """Whether enough products were opened for what was searched so far."""
         searches = len(set(view.queries))
-        return sum(one.opened > 0 for one in view.seen) >= self._looks + _MORE * (searches - 1)
+        enough = self._looks + _MORE * (searches - 1)
+        return self._must_buy(view) or sum(one.opened > 0 for one in view.seen) >= enough
+
+    def _must_buy(self, view: ChoiceView) -> bool:
+        """Whether the steps that are left are needed for the purchase."""
+        most = self._context.max_steps
+        return most is not None and most - view.steps < _TO_BUY
 
     def _other_words(self, episode: ShopEpisode, view: ChoiceView) -> str:
         """What to search for next, if that promises more than what was opened; else nothing."""
         used = set(view.queries)
-        if len(used) >= _SEARCHES:
+        if len(used) >= _SEARCHES or self._must_buy(view):
             return ""
         best = self._best_opened(episode, view)
         least = (0.0 if best is None else self._worth_of(episode, best)) + _BETTER

@@ -65,7 +65,7 @@ def test_a_pretrained_encoder_from_demonstrations_to_a_run(
     [
         (["--encoder", "x", "--preset", "rnn"], "leave --encoder or --preset out"),
         (["--encoder", "x", "--preset", "huge"], "small, matching, rnn, paper"),
-        (["--encoder", ""], "needs a name or a path"),
+        (["--encoder", ""], "--encoder is empty"),
         (["--from-scratch"], "--from-scratch draws the weights of a pretrained model anew"),
         (["--encoder", "./nowhere"], "cannot be had"),
     ],

@@ -124,6 +124,8 @@ def test_the_score_is_equation_6() -> None:
 
 def test_checkpoints_without_an_edition_are_of_the_first() -> None:
     assert ChoiceConfig().edition == 2
-    assert with_edition({"encoder": "gru"}) == {"encoder": "gru", "edition": 1}
+    assert with_edition({"encoder": "gru"}) == {
+        "encoder": "gru", "edition": 1, "from_scratch": False,
+    }  # fmt: skip
     assert with_edition({"encoder": "gru", "edition": 2})["edition"] == 2
     assert with_edition({"encoder": "matching"})["edition"] == 2

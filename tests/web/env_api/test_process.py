@@ -109,7 +109,7 @@ def test_what_it_says_when_it_cannot(tmp_path: Path) -> None:
         for words, complaint in (
             (["--no-site"], "Nothing is left to serve"),
             (["--environments", "--port", port], "cannot be listened on"),
-            (["--environments", "--token", "\n"], "printable ASCII"),
+            (["--environments", "--token", "a\tb"], "printable ASCII"),
             (["--shop-processes", "2"], "add --environments"),
             (["--environments", "--port", "0", "--data", str(tmp_path)], "no such catalogue"),
         ):

@@ -1,8 +1,8 @@
 """Queries that a policy chooses among, and how pages show them."""
 
 from errands.envs.shop import ShopEnv
+from errands.learn.data.queries import candidates, own_words, with_queries
 from errands.learn.data.view import EpisodeMemory, action_of
-from errands.learn.queries import candidates, own_words, with_queries
 
 
 def test_numbers_are_joined_with_their_neighbours() -> None:
