@@ -20,7 +20,7 @@ if not importlib.util.find_spec("torch") or not importlib.util.find_spec("resvg_
     pytest.skip("pip install 'errands[train]' to train", allow_module_level=True)
 
 from errands.cli import app
-from errands.errors import DataError, GoalError, SettingError
+from errands.errors import DataError, ErrandsError, GoalError, SettingError
 from errands.experiments import config as experiment_config
 from errands.experiments import paper, scheduler
 from errands.experiments.config import FULL, PAPER_RNN, QUICK, ExperimentConfig
@@ -348,3 +348,22 @@ def test_a_run_with_errors_is_not_done(tiny: ExperimentConfig, tmp_path: Path) -
     with pytest.raises(DataError, match="run-x: 6 episodes ended in an error"):
         scheduler.run_jobs([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)
     assert not scheduler.costs(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["table", "--difficulty", "odd"], "There is no table of the difficulty 'odd'"),
+        (["table", "--difficulty", "easy", "--goals", "1000000"], "1,000,000"),
+        (["travel", "--place", "nowhere"], "There is no catalogue 'nowhere'"),
+        (["human-queries", "{pairs}", "--model", "no/such"], "no/such cannot be had"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(words: list[str], message: str, tmp_path: Path) -> None:
+    pairs, out = tmp_path / "pairs.json", tmp_path / "out"
+    asked = {f"please find me a {colour} hat": [f"{colour} hat"] for colour in ("red", "blue")}
+    pairs.write_text(json.dumps(asked))
+    words = [word.replace("{pairs}", str(pairs)) for word in words]
+    with pytest.raises(ErrandsError, match=message):
+        CliRunner().invoke(app, ["experiment", *words, "--out", str(out)], catch_exceptions=False)
+    assert not out.exists()

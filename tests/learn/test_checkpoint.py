@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from errands.errors import DataError
+from errands.errors import DataError, SettingError
 from errands.learn import checkpoint
 from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, read_progress, save
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
@@ -29,7 +29,19 @@ def test_what_was_saved_is_read(tmp_path: Path) -> None:
     assert progress is not None
     assert progress["step"] == 7
     assert (progress["weights"]["weight"] == 3.0).all()
-    assert read_progress(tmp_path, resume=True) is None
+    assert read_progress(tmp_path / "none", resume=True) is None
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+    # What a training that was killed early has left is written over.
+    (tmp_path / "log.jsonl").touch()
+    (tmp_path / "associations.json").touch()
+    (tmp_path / ".weights.pt-part").touch()
+    assert read_progress(tmp_path, resume=False) is None
+    (tmp_path / "manifest.json").touch()
+    for resume in (True, False):
+        with pytest.raises(SettingError, match="has other things in it; name a new folder"):
+            read_progress(tmp_path, resume=resume)
 
 
 def test_no_checkpoint_and_one_of_another_kind(tmp_path: Path) -> None:

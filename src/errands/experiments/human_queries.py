@@ -28,6 +28,7 @@ from errands.learn.checkpoint import PROGRESS, read_info
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.queries import own_words
 from errands.learn.data.query_pairs import HumanPairs
+from errands.learn.models.pretrained_search import check_searcher
 from errands.learn.search import SearchTrainingConfig, open_search_model, train_search
 from errands.learn.trainer import TrainingOptions
 from errands.progress import Progress, silent
@@ -112,6 +113,8 @@ def study_queries(
 ) -> QueryStudy:
     """Train a model with each seed, and compare its queries with the rules'. Models are kept in the
     folder: the same study goes on, or does not train them again."""
+    if config.model:
+        check_searcher(config.model)
     shops = [(name, Catalog.open(name)) for name in catalogs]
     goals = [part for name, shop in shops for part in _parts(name, shop)]
     try:

@@ -15,6 +15,7 @@ from errands.experiments.config import ExperimentConfig
 from errands.experiments.jobs import Advise, ExperimentJob, Improve, OtherShop, Play
 from errands.experiments.paper import Experiment, RowSpec
 from errands.runs.protocol import find_protocol
+from errands.shop.catalog.catalog import Catalog
 
 __all__ = ["travel_experiment"]
 
@@ -57,6 +58,7 @@ def travel_experiment(places: Sequence[str]) -> Experiment:
 
 def _place(named: str, number: int) -> _Destination:
     protocol, _, data = named.rpartition("=")
+    Catalog.open(data)  # What is none is refused before hours of training.
     if not protocol:
         name = f"place-{number}"
         return _generated(named, name, OtherShop(name, catalog=named))

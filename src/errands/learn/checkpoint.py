@@ -36,6 +36,11 @@ VERSION: Final = 1
 ABOUT: Final = "about.json"
 WEIGHTS: Final = "weights.pt"
 PROGRESS: Final = "progress.pt"
+_KEPT: Final = frozenset({
+    ABOUT, WEIGHTS, PROGRESS, GOALS,
+    "log.jsonl", "best", "pretrained", "pictures.npz", "associations.json",
+})  # fmt: skip
+"""All that trainings keep in their folder."""
 
 
 class CheckpointInfo(msgspec.Struct, frozen=True, kw_only=True, rename={"fingerprint": "lesson"}):
@@ -133,6 +138,9 @@ def read_progress(folder: Path, resume: bool) -> dict[str, Any] | None:
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file; expected a directory, which may yet be missing.")
     if not (folder / PROGRESS).exists():
+        names = [path.name for path in folder.iterdir()] if folder.exists() else []
+        if any(name not in _KEPT and not name.startswith(".") for name in names):
+            raise SettingError(f"{folder} has other things in it; name a new folder.")
         return None
     progress: dict[str, Any] = read_tensors(folder / PROGRESS)
     if not resume:

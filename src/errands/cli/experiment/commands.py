@@ -1,5 +1,6 @@
 """`errands experiment`: the paper's tables on our data, each one command."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from errands.cli.options import takes_records
 from errands.cli.output import Json, print_json, progress, progress_bar, results
 from errands.cli.output import table as printed_table
 from errands.cli.train.progress import need_torch
-from errands.errors import SettingError
+from errands.errors import ErrandsError, SettingError
 
 if TYPE_CHECKING:
     from errands.experiments.paper import Experiment
@@ -376,9 +377,15 @@ def _run(
     experiment = found or EXPERIMENTS[name]
     if not config.difficulty:
         experiment.check(config)
+    is_new = not folder.exists()
     open_folder(folder, config)
-    config = with_real_goals(folder, with_fresh_goals(folder, config))
-    experiment.check(config)
+    try:
+        config = with_real_goals(folder, with_fresh_goals(folder, config))
+        experiment.check(config)
+    except ErrandsError:
+        if is_new:
+            shutil.rmtree(folder)
+        raise
     jobs = experiment.jobs(config)
     with RunLock(folder), _bars(len(jobs)) as show:
         try:
