@@ -92,7 +92,15 @@ def read_examples(path: Path, tokenizer: Any, longest: int) -> list[Example]:
         lines = [json.loads(line) for line in path.read_text().splitlines()]
     except (OSError, ValueError) as failure:
         raise Mistake(f"{path} cannot be read: {failure}.") from None
-    examples = [encode(line, tokenizer) for line in lines]
+    examples = []
+    for number, line in enumerate(lines, 1):
+        try:
+            examples.append(encode(line, tokenizer))
+        except (AttributeError, KeyError, TypeError, ValueError) as failure:
+            raise Mistake(
+                f"Line {number} of {path} is no conversation of `errands export --format chat`"
+                f" ({type(failure).__name__}: {failure})."
+            ) from None
     kept = [one for one in examples if len(one.tokens) <= longest and any(one.learnt)]
     if not kept:
         raise Mistake(f"{path} has no conversation of {longest} tokens or fewer.")

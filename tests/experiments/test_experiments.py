@@ -185,9 +185,12 @@ def test_trained_agents_travel(done: Path, tiny: ExperimentConfig, tmp_path: Pat
     trained = {"dagger-1", "dagger-ppo-1", "run-rule", "run-oracle", "run-dagger-1"}
     assert trained <= {job.name for job in jobs}
     # Another seed's shop has 5,000 products: the named one stands for it here.
-    there = [job for job in jobs if "place-0" in job.name or job.name in trained]
+    there = [job for job in jobs if "place-" in job.name or job.name in trained]
+    other = travel_experiment([str(tmp_path / "other"), "demo"]).jobs(config)
+    assert {job.name for job in there} < {job.name for job in other}
     scheduler.run_jobs(there, done, config, 2)
-    with closing(open_run(str(done / "run-place-0-dagger-1"))) as store:
+    [learnt] = (job.name for job in there if re.fullmatch("run-place-.*-dagger-1", job.name))
+    with closing(open_run(str(done / learnt))) as store:
         assert store.info.agent_settings["checkpoint"].endswith("dagger-1")
         assert len(store.numbers()) == 4
     with pytest.raises(SettingError, match="add --difficulty"):

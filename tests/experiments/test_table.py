@@ -12,7 +12,6 @@ from errands.experiments.table import (
     ExperimentTable,
     above,
     highest,
-    not_below,
     read_row,
     to_markdown,
 )
@@ -58,16 +57,15 @@ def test_better_in_score_alone_is_not_enough() -> None:
     assert not above(lucky, LOW).holds
 
 
-def test_not_below_needs_a_lower_bound_above_the_margin() -> None:
-    assert not_below(HIGH, LOW).holds
-    assert not not_below(LOW, HIGH).holds
-    wide = not_below(EVEN, ODD)
-    assert not wide.holds, "no evidence of being below is no evidence of not being below"
-    assert "by 3 points" in wide.says
-    assert not_below(EVEN, ODD, margin=60).holds
-    near = row("near", [0.2] * (GOALS - 1) + [0.15])
-    assert not_below(near, LOW, margin=6.1).holds, "none of 60 succeeds: up to 6 % could"
-    assert not not_below(near, LOW, margin=1).holds
+def test_better_with_one_seed_alone_is_not_enough() -> None:
+    lucky = row("lucky", [1.0] * GOALS, [0.1] * GOALS)
+    claim = above(lucky, LOW)
+    assert not claim.holds
+    assert "by seed +80.0 / +100.0, -10.0 / +0.0" in claim.evidence
+    assert "by seed" not in above(ODD, LOW).evidence
+    # Seeds that begin from one another are compared in pairs.
+    first, second = row("a", [0.2] * GOALS, [0.8] * GOALS), row("b", [0.1] * GOALS, [1.0] * GOALS)
+    assert "by seed -10.0 / +0.0, +20.0 / +100.0" in above(second, first).evidence
 
 
 def test_goals_of_one_product_are_drawn_together() -> None:
@@ -76,15 +74,16 @@ def test_goals_of_one_product_are_drawn_together() -> None:
     products = tuple("a" if at < 30 else "b" for at in range(GOALS))
     twins = msgspec.structs.replace(row("twins", rewards), products=products)
     flat = row("flat", [0.5] * GOALS)
-    narrow, wide = not_below(alone, flat), not_below(twins, flat)
+    narrow, wide = above(alone, flat), above(twins, flat)
     assert "+0.0 (-11.7 to 13.3) points" in narrow.evidence
     assert "+0.0 (-50.0 to 50.0) points" in wide.evidence
 
 
 def test_the_highest_is_above_everyone() -> None:
-    assert highest(HIGH, [LOW, EVEN]).holds
+    top = row("top", [1.0] * GOALS)
+    assert highest(top, [LOW, EVEN]).holds
     assert not highest(EVEN, [LOW, ODD]).holds
-    assert "next is even" in highest(HIGH, [LOW, EVEN]).evidence
+    assert "next is even" in highest(top, [LOW, EVEN]).evidence
 
 
 def test_rows_of_other_goals_are_not_compared() -> None:

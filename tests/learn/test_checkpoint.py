@@ -25,11 +25,11 @@ def test_what_was_saved_is_read(tmp_path: Path) -> None:
     load_weights(tmp_path / "c", layer)
     assert (layer.weight == 3.0).all()
     assert read_info(tmp_path / "c", "choice") == ABOUT
-    progress = read_progress(tmp_path / "c", resume=True)
+    progress = read_progress(tmp_path / "c", resume=True, algorithm="ppo")
     assert progress is not None
     assert progress["step"] == 7
     assert (progress["weights"]["weight"] == 3.0).all()
-    assert read_progress(tmp_path / "none", resume=True) is None
+    assert read_progress(tmp_path / "none", resume=True, algorithm="ppo") is None
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
@@ -37,11 +37,11 @@ def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").touch()
     (tmp_path / "associations.json").touch()
     (tmp_path / ".weights.pt-part").touch()
-    assert read_progress(tmp_path, resume=False) is None
+    assert read_progress(tmp_path, resume=False, algorithm="ppo") is None
     (tmp_path / "manifest.json").touch()
     for resume in (True, False):
         with pytest.raises(SettingError, match="has other things in it; name a new folder"):
-            read_progress(tmp_path, resume=resume)
+            read_progress(tmp_path, resume=resume, algorithm="ppo")
 
 
 def test_no_checkpoint_and_one_of_another_kind(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_damaged_files_are_refused(rest: int, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="damaged"):
         load_weights(tmp_path, torch.nn.Linear(2, 2))
     with pytest.raises(DataError, match="damaged"):
-        read_progress(tmp_path, resume=True)
+        read_progress(tmp_path, resume=True, algorithm="ppo")
 
 
 class _Trap:
@@ -114,7 +114,7 @@ def test_killed_while_it_writes_the_last_one_is_whole(
     layer = torch.nn.Linear(2, 2)
     load_weights(tmp_path, layer)
     assert (layer.weight == 1.0).all()
-    progress = read_progress(tmp_path, resume=True)
+    progress = read_progress(tmp_path, resume=True, algorithm="ppo")
     assert progress is not None
     assert progress["step"] == 1
     assert not list(tmp_path.glob(".*"))

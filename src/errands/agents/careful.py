@@ -93,12 +93,12 @@ def _mentioned(value: str, instruction: str) -> float:
 def _offers(observation: str, clickables: list[str]) -> list[_Offer]:
     """The products on a results page."""
     nodes = observation.split(" [SEP] ")
-    links = {name.upper(): name for name in clickables if name not in _BUTTONS}
+    links = {name for name in clickables if name not in _BUTTONS}
     offers = []
     for at, node in enumerate(nodes):
-        if node in links and at + 2 < len(nodes):
+        if node.lower() in links and at + 2 < len(nodes):
             price = _PRICE.search(nodes[at + 2])
-            offers.append(_Offer(links[node], nodes[at + 1], float(price[1]) if price else 0.0))
+            offers.append(_Offer(node.lower(), nodes[at + 1], float(price[1]) if price else 0.0))
     return offers
 
 

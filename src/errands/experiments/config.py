@@ -89,7 +89,7 @@ QUICK: Final = ExperimentConfig(
     search=msgspec.structs.replace(FULL.search, epochs=10),
     imitation=msgspec.structs.replace(FULL.imitation, epochs=3),
     dagger=msgspec.structs.replace(FULL.dagger, num_iterations=2, num_steps=200),
-    further=msgspec.structs.replace(FULL.further, total_timesteps=16_384),
-    scratch=msgspec.structs.replace(FULL.scratch, total_timesteps=16_384),
-    rnn=msgspec.structs.replace(FULL.rnn, total_timesteps=800),
+    further=msgspec.structs.replace(FULL.further, total_timesteps=16_384, critic_warmup_updates=1),
+    scratch=msgspec.structs.replace(FULL.scratch, total_timesteps=16_384, critic_warmup_updates=1),
+    rnn=msgspec.structs.replace(FULL.rnn, total_timesteps=800, critic_warmup_updates=2),
 )

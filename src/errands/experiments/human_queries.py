@@ -24,7 +24,6 @@ from errands.agents.oracles.best_purchase import PurchaseOption, best_purchase
 from errands.agents.page_reading import words as split_words
 from errands.errors import DataError
 from errands.experiments.real_data import is_real
-from errands.learn.checkpoint import PROGRESS, read_info
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.queries import own_words
 from errands.learn.data.query_pairs import HumanPairs
@@ -163,17 +162,16 @@ def _trained(
     seed: int,
     progress: Progress,
 ) -> _Source:
-    """A model that was trained, or is."""
+    """A model that is trained, or was with the same settings and examples."""
     stage = f"training {place.name}"
-    if not ((place / PROGRESS).exists() and read_info(place, "search").is_done):
-        train_search(
-            examples,
-            place,
-            msgspec.structs.replace(config, seed=seed),
-            options=TrainingOptions(
-                resume=True, on_progress=lambda told: progress(stage, told.step, told.steps)
-            ),
-        )
+    train_search(
+        examples,
+        place,
+        msgspec.structs.replace(config, seed=seed),
+        options=TrainingOptions(
+            resume=True, on_progress=lambda told: progress(stage, told.step, told.steps)
+        ),
+    )
     model = open_search_model(str(place.absolute()))
 
     def best(text: str) -> str:

@@ -22,9 +22,9 @@ from errands.errors import DataError, ErrandsError, SettingError
 from errands.experiments.config import ExperimentConfig
 from errands.experiments.jobs import ExperimentJob
 
-__all__ = ["JobCost", "costs", "open_folder", "run_jobs"]
+__all__ = ["PLAN", "JobCost", "costs", "open_folder", "run_jobs"]
 
-_PLAN: Final = "plan.json"
+PLAN: Final = "plan.json"
 _DONE: Final = "done"
 _SHARES: Final = "under-way"
 _INTERVAL: Final = 0.5
@@ -41,7 +41,7 @@ class JobCost(NamedTuple):
 def open_folder(folder: Path, config: ExperimentConfig) -> None:
     """Begin an experiment in a folder, or go on with the one that is there."""
     current = msgspec.to_builtins(config)
-    path = folder / _PLAN
+    path = folder / PLAN
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -57,7 +57,7 @@ def open_folder(folder: Path, config: ExperimentConfig) -> None:
         raise DataError(f"{path} is damaged ({failure}); name a new folder.") from None
     if stored != json.loads(json.dumps(current)):
         raise SettingError(
-            f"{folder} holds an experiment with other settings (see {_PLAN} there); name another"
+            f"{folder} holds an experiment with other settings (see {PLAN} there); name another"
             " folder."
         )
 

@@ -7,6 +7,7 @@ generated, and wherever else is named: `CATALOG` for fresh goals of the difficul
 `PROTOCOL=CATALOG` for the goals of a protocol. Beside them are the scripts and the choice oracle.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -35,14 +36,13 @@ class _Destination(NamedTuple):
 
 def travel_experiment(places: Sequence[str]) -> Experiment:
     """The table of models that were trained in one shop, in several."""
+    if len(set(places)) < len(places):
+        raise SettingError("A place is named twice; name each but once.")
     found = [
         _Destination("where they learnt", ""),
         _generated("another seed", "other-seed", OtherShop("other-seed", seed=_OTHER_SEED)),
-        *map(_place, places, range(len(places))),
+        *map(_place, places),
     ]
-    titles = [place.title for place in found]
-    if len(set(titles)) < len(titles):
-        raise SettingError("A place is named twice; name each but once.")
     return Experiment(
         "In the shop where they learnt, and in others",
         rows=lambda config: [row for place in found for row in _rows(config, place)],
@@ -56,16 +56,17 @@ def travel_experiment(places: Sequence[str]) -> Experiment:
     )
 
 
-def _place(named: str, number: int) -> _Destination:
+def _place(named: str) -> _Destination:
     protocol, _, data = named.rpartition("=")
-    Catalog.open(data)  # What is none is refused before hours of training.
-    if not protocol:
-        name = f"place-{number}"
-        return _generated(named, name, OtherShop(name, catalog=named))
-    found = find_protocol(protocol)
-    if found.domain != "shop":
+    # What a folder keeps goes by this name, whichever other places its tables are of.
+    name = f"place-{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    found = find_protocol(protocol) if protocol else None
+    if found is not None and found.domain != "shop":
         raise SettingError(f"{protocol} is no protocol of the shop; agents travel between shops.")
-    return _Destination(f"{protocol}, {found.max_steps} steps", f"place-{number}", protocol, data)
+    Catalog.open(data)  # What is none is refused before hours of training.
+    if found is None:
+        return _generated(named, name, OtherShop(name, catalog=data))
+    return _Destination(f"{named}, {found.max_steps} steps", name, protocol, data)
 
 
 def _generated(title: str, name: str, shop: OtherShop) -> _Destination:
@@ -73,10 +74,10 @@ def _generated(title: str, name: str, shop: OtherShop) -> _Destination:
 
 
 def _rows(config: ExperimentConfig, place: _Destination) -> list[RowSpec]:
-    def plays(label: str, agent: str, model: str = "") -> list[Play]:
+    def plays(label: str, agent: str, model: str = "", **settings: str) -> list[Play]:
         name = f"run-{label}" if not place.label else f"run-{place.label}-{label}"
         if not model:
-            return [Play(name, agent, protocol=place.protocol, data=place.data)]
+            return [Play(name, agent, settings, protocol=place.protocol, data=place.data)]
         return [
             Play(
                 f"{name}-{seed}",
@@ -93,7 +94,7 @@ def _rows(config: ExperimentConfig, place: _Destination) -> list[RowSpec]:
     rows = {
         "rule": plays("rule", "rule"),
         "careful": plays("careful", "careful"),
-        "shopper": plays("shopper", "shopper"),
+        "shopper": plays("unerring", "shopper", errors="0"),
         "IL": plays("dagger", "il", "dagger"),
         "IL+RL": plays("dagger-ppo", "rl", "dagger-ppo"),
         "choice oracle": plays("oracle", "choice-oracle"),

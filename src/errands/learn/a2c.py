@@ -58,6 +58,8 @@ from errands.learn.trainer import TrainingOptions
 
 __all__ = ["PRESETS", "A2CConfig", "RLProgress", "RLResult", "returns", "train_rl"]
 
+ALGORITHM: Final = "rl"
+"""What `errands train` calls it."""
 _RECENT: Final = 100
 """Finished episodes that a curve's points are means of."""
 
@@ -195,7 +197,7 @@ def train_rl(
     check_env(training_env, config.num_envs)
     if config.imitation_coef and demonstrations is None:
         raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
-    stored = read_progress(folder, options.resume)
+    stored = read_progress(folder, options.resume, ALGORITHM)
     watch = Stopwatch()
     config, source = model_source(
         training_env, folder if stored is not None else start, config, demonstrations, pictures
@@ -461,6 +463,7 @@ class _A2CTrainer:
 
     def _save(self, rollout: Rollout) -> None:
         progress = {
+            "algorithm": ALGORITHM,
             "update": self.update,
             "optimiser": self.optimizer.state_dict(),
             "chance": self.rng.get_state(),

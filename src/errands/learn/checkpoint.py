@@ -71,11 +71,13 @@ def save(
     goals: GoalFingerprints | None = None,
 ) -> None:
     """Write a checkpoint over an earlier one of the same training; without `progress` it can be
-    used and not be resumed. `goals` are what it learns from, if that is known."""
+    used and not be resumed. `goals` are what it has learnt from, if that is known."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if goals is not None and not (folder / GOALS).exists():
+        if goals is not None:
             write_fingerprints(folder, goals)
+        else:
+            (folder / GOALS).unlink(missing_ok=True)
         atomic_write(folder / ABOUT, lambda path: path.write_bytes(msgspec.json.encode(info)))
         # Weights are inside of progress, too: what is resumed is of one moment.
         atomic_write(folder / WEIGHTS, lambda path: torch.save(weights, path))
@@ -133,18 +135,27 @@ def load_state(model: torch.nn.Module, weights: Any, folder: Path) -> None:
         ) from None
 
 
-def read_progress(folder: Path, resume: bool) -> dict[str, Any] | None:
-    """What a training has left, which is to be resumed; None where there is nothing."""
+def read_progress(folder: Path, resume: bool, algorithm: str) -> dict[str, Any] | None:
+    """What a training by an algorithm has left, which is to be resumed; None where there is
+    nothing."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file; expected a directory, which may yet be missing.")
     if not (folder / PROGRESS).exists():
         names = [path.name for path in folder.iterdir()] if folder.exists() else []
         if any(name not in _KEPT and not name.startswith(".") for name in names):
             raise SettingError(f"{folder} has other things in it; name a new folder.")
+        if ABOUT in names and not resume:
+            raise SettingError(f"{folder} has a model already; name another folder.")
         return None
     progress: dict[str, Any] = read_tensors(folder / PROGRESS)
     if not resume:
         raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
+    begun_by = progress.get("algorithm", algorithm)
+    if begun_by != algorithm:
+        raise SettingError(
+            f"{folder} was trained by `errands train {begun_by}`; resume it with that, or name"
+            " another."
+        )
     return progress
 
 

@@ -57,6 +57,8 @@ from errands.learn.trainer import TrainingOptions
 
 __all__ = ["PRESETS", "DAggerConfig", "DAggerProgress", "DAggerResult", "train_dagger"]
 
+ALGORITHM: Final = "dagger"
+"""What `errands train` calls it."""
 _RECENT: Final = 400
 """Finished episodes that a curve's points are means of."""
 
@@ -166,7 +168,7 @@ def train_dagger(
     check_width(config.choice)
     if not isinstance(training_env.env, ShopVectorEnv):
         raise SettingError("The teacher must know the goals; expected a ShopVectorEnv of ours.")
-    stored = read_progress(folder, options.resume)
+    stored = read_progress(folder, options.resume, ALGORITHM)
     info = CheckpointInfo(
         kind="choice",
         trained="imitation",
@@ -504,6 +506,7 @@ class _DAggerTrainer:
 
     def _save(self) -> None:
         progress = {
+            "algorithm": ALGORITHM,
             "iteration": self.iteration,
             "step": self.step,
             "update": self.update,

@@ -36,6 +36,7 @@ from errands.learn.checkpoint import (
     versions,
 )
 from errands.learn.critic import GoalKnowledge, InformedCritic
+from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
@@ -59,6 +60,8 @@ from errands.learn.trainer import TrainingOptions
 
 __all__ = ["PRESETS", "PPOConfig", "PPOProgress", "PPOResult", "advantages", "train_ppo"]
 
+ALGORITHM: Final = "ppo"
+"""What `errands train` calls it."""
 _RECENT: Final = 400
 """Finished episodes that a curve's points are means of."""
 
@@ -147,7 +150,12 @@ def train_ppo(
     """
     options = options or TrainingOptions()
     check_env(training_env, config.num_envs)
-    stored = read_progress(folder, options.resume)
+    if start is not None and demonstrations is not None:
+        raise SettingError(
+            "Demonstrations tell a model from scratch what words mean the same; this one begins"
+            f" from {start}, which knows. Leave out one of both."
+        )
+    stored = read_progress(folder, options.resume, ALGORITHM)
     watch = Stopwatch()
     config, source = model_source(
         training_env, folder if stored is not None else start, config, demonstrations
@@ -168,6 +176,7 @@ def train_ppo(
         },
         words=source.builder.reader(config.choice).words,
         checksum=training_env.checksum,
+        fingerprint=fingerprint(demonstrations.choices) if demonstrations else "",
     )
     first = 0
     if stored is not None:
@@ -395,7 +404,10 @@ class _PPOTrainer:
         target = advantage + value
         # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
         # matters little on some kind must not be blown up.
-        advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
+        # What was searched for a model that does not search is not its own.
+        is_choice = torch.stack([step.is_choice for step in steps]) > 0
+        chosen = advantage[is_choice] if is_choice.any() else advantage
+        advantage = (advantage - chosen.mean()) / (chosen.std(correction=0) + 1e-8)
         return [
             _Sample(
                 view, step.action[i], step.log_prob[i], advantage[t, i], target[t, i],
@@ -470,7 +482,7 @@ class _PPOTrainer:
         for group in self.optimizer.param_groups:
             nn.utils.clip_grad_norm_(group["params"], config.max_grad_norm)
         self.optimizer.step()
-        off = ((ratio - 1).abs() > config.clip_coef).float().mean()
+        off = (((ratio - 1).abs() > config.clip_coef).float() * is_choice).sum() / choices
         return {**{name: part.item() for name, part in losses.items()}, "clip_frac": off.item()}
 
     def _is_due(self, every: int) -> bool:
@@ -497,6 +509,7 @@ class _PPOTrainer:
 
     def _save(self, rollout: Rollout) -> None:
         progress = {
+            "algorithm": ALGORITHM,
             "update": self.update,
             "optimizer": self.optimizer.state_dict(),
             "critic": self.critic.state_dict() if self.critic is not None else {},

@@ -175,7 +175,7 @@ class LookingTeacher:
         return max(opened, key=lambda one: self._worth_of(episode, one), default=None)
 
     def _worth_of(self, episode: ShopEpisode, one: SeenProduct) -> float:
-        return self._worth(episode.index, self._catalog.number(one.name.upper()))[0]
+        return self._worth(episode.index, self._catalog.number_of_name(one.name))[0]
 
     def _promise_of(self, goal: int, query: str) -> float:
         """The best of the first products that a query finds and the money allows."""

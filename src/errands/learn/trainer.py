@@ -153,7 +153,7 @@ class TrainingResult(NamedTuple):
 
 def read_stored(folder: Path, info: CheckpointInfo, resume: bool) -> dict[str, Any] | None:
     """What a training that was stopped has stored, if it is to be resumed: with the same `info`."""
-    stored = read_progress(folder, resume)
+    stored = read_progress(folder, resume, info.kind)
     if stored is None:
         return None
     earlier = read_info(folder, info.kind)
@@ -343,6 +343,7 @@ class _Trainer:
             versions=versions(),
         )
         progress = {
+            "algorithm": self.info.kind,
             "step": self.step,
             "optimiser": self.optimizer.state_dict(),
             "chance": torch.get_rng_state(),

@@ -151,9 +151,13 @@ def test_queries_of_reinforcement_are_the_best_unless_told(
         "train", "rl", "--out", tmp_path / "rl", "--search", search, "--data", little.path,
         "--evaluate-every", 0, "--total-timesteps", 32,
     )  # fmt: skip
-    errands(*words)
+    said = errands(*words).err
+    assert "In the first 20 updates only the value is learnt" in said
+    assert "32 steps make 1: the choices stay as they are" in said
     about = json.loads((tmp_path / "rl" / "about.json").read_text())
     assert about["config"]["queries_from"] == f"{search}, the best"
+    alone = ("train", "ppo", "--out", tmp_path / "no", "--queries", "sample")
+    assert "add --search" in errands(*alone, status=2).err
     words = (*words, "--resume", "--queries")
     assert "other settings" in errands(*words, "sample", status=2).err
     assert "top, sample" in errands(*words, "worst", status=2).err

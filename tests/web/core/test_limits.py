@@ -49,8 +49,8 @@ print(libc.mallinfo2().hblkhd - mapped)
 """
 
 
-def mapped(how: str) -> int:
-    done = subprocess.run([sys.executable, "-c", BLOCKS, how], capture_output=True, text=True)
+def number(code: str, how: str) -> int:
+    done = subprocess.run([sys.executable, "-c", code, how], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 
@@ -67,5 +67,28 @@ def test_threads_share_a_heap() -> None:
 
 
 def test_a_large_block_does_not_stay_in_the_heap() -> None:
-    assert mapped("as it is") == 0
-    assert mapped("settled") >= 8_000_000
+    assert number(BLOCKS, "as it is") == 0
+    assert number(BLOCKS, "settled") >= 8_000_000
+
+
+HOLES = """
+import re, sys
+from pathlib import Path
+from errands.web.core.limits import return_memory, settle_memory
+
+def own() -> int:
+    return 1024 * int(re.search(r"RssAnon:\\s+([0-9]+)", Path("/proc/self/status").read_text())[1])
+
+settle_memory()
+held = [bytearray(100_000) for _ in range(600)]
+del held[: 590]  # What lies behind stays.
+before = own()
+if sys.argv[1] == "settled":
+    return_memory()
+print(before - own())
+"""
+
+
+def test_what_is_free_in_the_midst_of_the_heap_is_given_back() -> None:
+    assert number(HOLES, "as it is") < 1_000_000
+    assert number(HOLES, "settled") > 40_000_000

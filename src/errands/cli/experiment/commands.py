@@ -360,7 +360,7 @@ def _run(
     from errands.experiments.fresh import with_fresh_goals
     from errands.experiments.paper import EXPERIMENTS
     from errands.experiments.real_data import is_real, real_config, with_real_goals
-    from errands.experiments.scheduler import costs, open_folder, run_jobs
+    from errands.experiments.scheduler import PLAN, costs, open_folder, run_jobs
     from errands.experiments.table import to_markdown
     from errands.runs.store.lock import RunLock
     from errands.shop.catalog.catalog import Catalog
@@ -377,14 +377,17 @@ def _run(
     experiment = found or EXPERIMENTS[name]
     if not config.difficulty:
         experiment.check(config)
-    is_new = not folder.exists()
+    is_new = not (folder / PLAN).exists()
+    was_there = folder.exists()
     open_folder(folder, config)
     try:
         config = with_real_goals(folder, with_fresh_goals(folder, config))
         experiment.check(config)
     except ErrandsError:
-        if is_new:
+        if is_new:  # Then all that is in it was made just now.
             shutil.rmtree(folder)
+            if was_there:
+                folder.mkdir()
         raise
     jobs = experiment.jobs(config)
     with RunLock(folder), _bars(len(jobs)) as show:

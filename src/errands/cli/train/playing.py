@@ -10,6 +10,7 @@ import typer
 from errands.cli.completion import catalog_names, protocol_names
 from errands.cli.output import answer, remarks
 from errands.cli.train.progress import time_shares
+from errands.errors import SettingError
 
 if TYPE_CHECKING:
     from errands.learn.environments import TrainingEnv
@@ -24,10 +25,14 @@ class PlayingOptions:
     """Where a training plays, and how it is evaluated."""
 
     search: str | None = typer.Option(
-        None, help="The search model to search with (default: the instruction's own words)."
+        None,
+        help="The search model to search with (default: the matching model chooses among queries,"
+        " others search with the instruction's own words).",
     )
-    queries: str = typer.Option(
-        "top", metavar="top|sample", help="The search model's best query, or a sampled one."
+    queries: str | None = typer.Option(
+        None,
+        metavar="top|sample",
+        help="With --search: its best query (the default), or a sampled one.",
     )
     protocol: str = typer.Option(
         "shop-learn-train", help="Which goals, as which pages.", autocompletion=protocol_names
@@ -49,7 +54,10 @@ class PlayingOptions:
         from errands.learn.environments import open_training_env
         from errands.learn.evaluation import open_eval_config
 
-        one_of("queries", self.queries, ("top", "sample"))
+        if self.queries is not None:
+            one_of("queries", self.queries, ("top", "sample"))
+            if self.search is None:
+                raise SettingError("--queries says how a search model is used; add --search DIR.")
         one_of("evaluate-choose", self.evaluate_choose, ("best", "sample"))
         training_env = open_training_env(self.protocol, num_envs, self.catalog)
         if training_env.test_goals:

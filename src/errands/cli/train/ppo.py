@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from errands.cli.options import takes_records
-from errands.cli.output import Json
+from errands.cli.output import Json, remarks
 from errands.cli.train.playing import PlayingOptions, describe, explain
 from errands.cli.train.progress import (
     LearningRate,
@@ -48,6 +48,9 @@ def ppo(
     ent_coef: float | None = typer.Option(None, min=0, help="The weight of the entropy."),
     vf_coef: float | None = typer.Option(None, min=0, help="The weight of the value loss."),
     max_grad_norm: float | None = typer.Option(None, min=0, help="Where gradients are clipped."),
+    critic_warmup_updates: int | None = typer.Option(
+        None, min=0, help="Updates at the beginning in which only the value is learnt."
+    ),
     as_json: bool = Json,
 ) -> None:
     """Train a choice model by proximal policy optimisation, from scratch or from another model.
@@ -80,9 +83,16 @@ def ppo(
         ent_coef=ent_coef,
         vf_coef=vf_coef,
         max_grad_norm=max_grad_norm,
+        critic_warmup_updates=critic_warmup_updates,
         threads=how.threads,
         seed=how.seed,
     )
+    if config.num_updates <= config.critic_warmup_updates:
+        remarks.print(
+            f"In the first {config.critic_warmup_updates} updates only the value is learnt"
+            f" (--critic-warmup-updates), and {config.total_timesteps:,} steps make"
+            f" {config.num_updates}: the choices stay as they are."
+        )
     training_env, evaluation = playing.open_envs(config.num_envs)
     shown = None
     if demonstrations is not None:

@@ -50,6 +50,9 @@ def rl(
     ent_coef: float | None = typer.Option(None, min=0, help="The weight of the entropy."),
     vf_coef: float | None = typer.Option(None, min=0, help="The weight of the value loss."),
     max_grad_norm: float | None = typer.Option(None, min=0, help="Where gradients are clipped."),
+    critic_warmup_updates: int | None = typer.Option(
+        None, min=0, help="Updates at the beginning in which only the value is learnt."
+    ),
     imitation: float | None = typer.Option(
         None,
         min=0,
@@ -88,11 +91,18 @@ def rl(
         ent_coef=ent_coef,
         vf_coef=vf_coef,
         max_grad_norm=max_grad_norm,
+        critic_warmup_updates=critic_warmup_updates,
         imitation_coef=imitation,
         threads=how.threads,
         seed=how.seed,
     )
     start_info = None if start is None else read_info(Path(start), "choice")
+    if config.num_updates <= config.critic_warmup_updates:
+        remarks.print(
+            f"In the first {config.critic_warmup_updates} updates only the value is learnt"
+            f" (--critic-warmup-updates), and {config.total_timesteps:,} steps make"
+            f" {config.num_updates}: the choices stay as they are."
+        )
     training_env, evaluation = playing.open_envs(config.num_envs)
     shown = None
     if demonstrations is not None:

@@ -165,6 +165,17 @@ class Catalog:
         is_there = number < len(self._asins) and self._asins[number] == key
         return number if is_there else -1
 
+    def number_of_name(self, name: str) -> int:
+        """The product that pages call by a name, its id in small letters; or -1."""
+        number = self.number(name.upper())
+        return number if number >= 0 else self._spelled_otherwise.get(name, -1)
+
+    @functools.cached_property
+    def _spelled_otherwise(self) -> dict[str, int]:
+        """Products whose ids are not all in capitals, by their names on pages."""
+        asins = (asin.decode("utf-8", "surrogatepass") for asin in self._asins.tolist())
+        return {asin.lower(): number for number, asin in enumerate(asins) if asin != asin.upper()}
+
     def product(self, number: int) -> Product:
         return self.product_at(self._row_at(number))
 

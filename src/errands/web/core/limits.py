@@ -12,7 +12,14 @@ import msgspec
 
 from errands.errors import SettingError
 
-__all__ = ["ServerLimits", "listen", "raise_open_files", "settle_garbage", "settle_memory"]
+__all__ = [
+    "ServerLimits",
+    "listen",
+    "raise_open_files",
+    "return_memory",
+    "settle_garbage",
+    "settle_memory",
+]
 
 _HEAPS: Final = -8
 """`M_ARENA_MAX`: how many heaps there may be."""
@@ -127,6 +134,13 @@ def settle_memory() -> None:
         change = ctypes.CDLL(None).mallopt
         for name, value in ((_HEAPS, 1), (_MAPPED, _LARGE), (_TRIMMED, 4 * _LARGE)):
             change(name, value)
+
+
+def return_memory() -> None:
+    """Give back what is free in the midst of the heap, too (glibc): settled memory shrinks from its
+    end alone, and there is always something that lies behind."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -24,7 +24,12 @@ from errands.web.core.bodies import BODIES
 from errands.web.core.clients import TrustedProxies, client_group, with_clients
 from errands.web.core.connections import Connections
 from errands.web.core.home import home_parts
-from errands.web.core.limits import ServerLimits, settle_garbage, settle_memory
+from errands.web.core.limits import (
+    ServerLimits,
+    return_memory,
+    settle_garbage,
+    settle_memory,
+)
 from errands.web.core.websocket import UpgradeProtocol
 
 __all__ = ["Server"]
@@ -44,6 +49,8 @@ _FULL: Final = (
 _CALM: Final = 1.0
 """Seconds in which a server that was asked to stop waits for a moment without work; then it takes
 no more requests, and gives bodies as long to arrive."""
+_TIDY: Final = 60.0
+"""Seconds after which memory that is free is given back."""
 _LEAVING: Final = 2.0
 """Seconds of the server's end in which connections are closed and the rest is put away."""
 
@@ -245,17 +252,21 @@ class Server(uvicorn.Server):
         self._stopping = stopping
         self._on_start = on_start
         self._drain: asyncio.Task[None] | None = None
-        self._sweep: asyncio.Task[None] | None = None
+        self._upkeep: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
         limits = self._limits
-        self._sweep = self._loop.create_task(
-            self.connections.keep_sweeping(limits.head_seconds, limits.send_seconds)
-        )
         settle_garbage()
         settle_memory()
+        self._upkeep = [
+            self._loop.create_task(task)
+            for task in (
+                self.connections.keep_sweeping(limits.head_seconds, limits.send_seconds),
+                _keep_returning_memory(),
+            )
+        ]
         if self._on_start is not None:
             self._on_start()
 
@@ -297,9 +308,16 @@ class Server(uvicorn.Server):
                 connection.shutdown()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._sweep is not None:
-            self._sweep.cancel()
+        for task in self._upkeep:
+            task.cancel()
         await super().shutdown(sockets)
+
+
+async def _keep_returning_memory() -> None:
+    """For ever."""
+    while True:
+        await asyncio.sleep(_TIDY)
+        await asyncio.to_thread(return_memory)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
