@@ -186,9 +186,9 @@ def _main_notes(config: ExperimentConfig) -> list[str]:
     return [
         "All agents are greedy (but take an action at most twice where the page looks the same)."
         " Rule and oracle search with the whole instruction, `careful` and `shopper`, which are"
-        " written by hand, with its own words (`shopper` errs in demonstrations alone), the RNN with"
-        " a model trained on the shopper's demonstrations; IL, RL and IL+RL choose among a few"
-        " queries made of the instruction.",
+        " written by hand, with its own words (`shopper` errs in demonstrations alone), the RNN"
+        " with a model trained on the shopper's demonstrations; IL, RL and IL+RL choose among a"
+        " few queries made of the instruction.",
         f"IL: DAgger, {dagger.num_iterations} rounds of {dagger.num_steps * dagger.num_envs:,}"
         f" steps. IL+RL: PPO, {config.further.total_timesteps:,} steps from there. RL:"
         f" {config.scratch.total_timesteps:,} from scratch. RNN: A2C,"
