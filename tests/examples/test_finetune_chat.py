@@ -171,6 +171,8 @@ def test_the_rate_rises_and_falls() -> None:
         (None, (), "cannot be read"),
         ("no json", (), "cannot be read"),
         ("", (), "has no conversation of"),
+        ('{"messages": []}', (), "(KeyError: 'tools')"),
+        ("[1]", (), "is no conversation of `errands export --format chat` (TypeError"),
         ("good", ("--longest", "10"), "has no conversation of 10 tokens"),
         ("good", ("--model", "./empty"), "./empty cannot be trained"),
         ("good", ("--template", "plain"), "does not write tool calls"),

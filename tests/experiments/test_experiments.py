@@ -370,3 +370,10 @@ def test_what_is_refused_leaves_nothing(words: list[str], message: str, tmp_path
     with pytest.raises(ErrandsError, match=message):
         CliRunner().invoke(app, ["experiment", *words, "--out", str(out)], catch_exceptions=False)
     assert not out.exists()
+    if words[0] != "human-queries":
+        out.mkdir()
+        with pytest.raises(ErrandsError, match=message):
+            CliRunner().invoke(
+                app, ["experiment", *words, "--out", str(out)], catch_exceptions=False
+            )
+        assert not any(out.iterdir())

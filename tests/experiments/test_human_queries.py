@@ -134,6 +134,12 @@ def test_a_model_is_compared_with_the_rules(pairs: Path, little: Catalog, tmp_pa
         progress=lambda stage, done, total: again.append(stage),
     )
     assert "training search-0" not in again
+    # And what was trained otherwise is not taken for it.
+    longer = msgspec.structs.replace(TINY, epochs=TINY.epochs + 1)
+    with pytest.raises(SettingError, match="trained with other settings"):
+        study_queries(tmp_path / "study", read_pairs(pairs), config=longer)
+    with pytest.raises(SettingError, match="trained on other"):
+        study_queries(tmp_path / "study", read_pairs(pairs, seed=1), config=TINY)
 
 
 def test_goals_that_are_searched_for_are_not_learnt_from(little: Catalog, tmp_path: Path) -> None:

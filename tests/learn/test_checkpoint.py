@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,6 +12,7 @@ from errands.learn import checkpoint
 from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, read_progress, save
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.policy import open_policy
+from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 
 ABOUT = CheckpointInfo(kind="choice", trained="imitation", config={})
 
@@ -29,6 +31,8 @@ def test_what_was_saved_is_read(tmp_path: Path) -> None:
     assert progress is not None
     assert progress["step"] == 7
     assert (progress["weights"]["weight"] == 3.0).all()
+    with pytest.raises(SettingError, match="add --resume"):
+        read_progress(tmp_path / "c", resume=False, algorithm="ppo")
     assert read_progress(tmp_path / "none", resume=True, algorithm="ppo") is None
 
 
@@ -42,6 +46,32 @@ def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
     for resume in (True, False):
         with pytest.raises(SettingError, match="has other things in it; name a new folder"):
             read_progress(tmp_path, resume=resume, algorithm="ppo")
+
+
+def test_a_training_of_another_algorithm_is_not_resumed(tmp_path: Path) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), {"algorithm": "dagger"})
+    assert read_progress(tmp_path, resume=True, algorithm="dagger") is not None
+    with pytest.raises(SettingError, match="was trained by `errands train dagger`"):
+        read_progress(tmp_path, resume=True, algorithm="ppo")
+
+
+def test_a_model_without_progress_is_not_written_over(tmp_path: Path) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), None)
+    with pytest.raises(SettingError, match="has a model already; name another folder"):
+        read_progress(tmp_path, resume=False, algorithm="ppo")
+    assert read_progress(tmp_path, resume=True, algorithm="ppo") is None
+
+
+def test_goals_are_those_of_the_last_training(tmp_path: Path) -> None:
+    first = GoalFingerprints(np.array([1], np.uint64), np.array([2], np.uint64))
+    second = GoalFingerprints(np.array([3, 4], np.uint64), np.array([5], np.uint64))
+    for goals in (first, second):
+        save(tmp_path, ABOUT, _layer(1.0), None, goals)
+    kept = read_fingerprints(tmp_path)
+    assert kept is not None
+    assert kept.products.tolist() == [3, 4]
+    save(tmp_path, ABOUT, _layer(1.0), None)
+    assert read_fingerprints(tmp_path) is None
 
 
 def test_no_checkpoint_and_one_of_another_kind(tmp_path: Path) -> None:
