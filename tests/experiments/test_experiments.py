@@ -36,6 +36,7 @@ from errands.runs.protocol import find_protocol
 from errands.runs.store.places import open_run
 from errands.shop.build.builder import generate_catalog
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.splits import split_indices
 
 SMALL = ChoiceConfig(width=8, lengths=TokenLimits(page=16))
 
@@ -346,7 +347,9 @@ def test_what_was_deleted_or_damaged_is_made_again(done: Path, tiny: ExperimentC
 def test_a_run_with_errors_is_not_done(tiny: ExperimentConfig, tmp_path: Path) -> None:
     folder = tmp_path / "e"
     scheduler.open_folder(folder, tiny)
-    (folder / "queries.json").write_text("{}")
+    goals = Catalog.open(tiny.catalog).goals("human")
+    other = goals[split_indices("disjoint-train", goals)[0]].instruction_text
+    (folder / "queries.json").write_text(json.dumps({other: ["a lamp"]}))
     settings = {"query": "predicted", "queries": str(folder / "queries.json"), "missing": "skip"}
     with pytest.raises(DataError, match="run-x: 6 episodes ended in an error"):
         scheduler.run_jobs([Play("run-x", "choice-oracle", settings)], folder, tiny, 1)

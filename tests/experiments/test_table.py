@@ -1,5 +1,6 @@
 """What a table shows, and what it does not."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from errands.reports.statistics.estimate import estimate
 from errands.runs.protocol import Protocol
 from errands.runs.runner import run
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.splits import split_indices
 
 
 def row(name: str, *seeds: list[float]) -> ExperimentRow:
@@ -123,7 +125,9 @@ def test_a_run_with_errors_is_not_judged(little: Catalog, tmp_path: Path) -> Non
         split="disjoint-test", episodes=2, observation="text_rich", max_steps=20,
     )  # fmt: skip
     queries = tmp_path / "queries.json"
-    queries.write_text("{}")
+    goals = little.goals("human")
+    [*_, other] = (goals[index] for index in split_indices("disjoint-train", goals))
+    queries.write_text(json.dumps({other.instruction_text: ["a lamp"]}))
     settings = {"query": "predicted", "queries": str(queries), "missing": "skip"}
     run(rules, "choice-oracle", out=tmp_path / "run", settings=settings)
     with pytest.raises(DataError, match=r"2 episodes of .* ended in an error"):

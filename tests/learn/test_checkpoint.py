@@ -9,7 +9,14 @@ import torch
 
 from errands.errors import DataError, SettingError
 from errands.learn import checkpoint
-from errands.learn.checkpoint import CheckpointInfo, load_weights, read_info, read_progress, save
+from errands.learn.checkpoint import (
+    CheckpointInfo,
+    differing,
+    load_weights,
+    read_info,
+    read_progress,
+    save,
+)
 from errands.learn.models.choice import ChoiceConfig, ChoiceModel
 from errands.learn.policy import open_policy
 from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
@@ -22,7 +29,7 @@ def _layer(value: float) -> dict[str, torch.Tensor]:
 
 
 def test_what_was_saved_is_read(tmp_path: Path) -> None:
-    save(tmp_path / "c", ABOUT, _layer(3.0), {"step": 7})
+    save(tmp_path / "c", ABOUT, _layer(3.0), {"algorithm": "ppo", "step": 7})
     layer = torch.nn.Linear(2, 2)
     load_weights(tmp_path / "c", layer)
     assert (layer.weight == 3.0).all()
@@ -53,6 +60,22 @@ def test_a_training_of_another_algorithm_is_not_resumed(tmp_path: Path) -> None:
     assert read_progress(tmp_path, resume=True, algorithm="dagger") is not None
     with pytest.raises(SettingError, match="was trained by `errands train dagger`"):
         read_progress(tmp_path, resume=True, algorithm="ppo")
+
+
+@pytest.mark.parametrize(
+    ("part", "name"), [("played", "dagger"), ("critic", "ppo"), ("x", "choice")]
+)
+def test_of_older_checkpoints_the_algorithm_is_told_by_what_is_there(
+    part: str, name: str, tmp_path: Path
+) -> None:
+    save(tmp_path, ABOUT, _layer(1.0), {part: 1})
+    with pytest.raises(SettingError, match=f"was trained by `errands train {name}`"):
+        read_progress(tmp_path, resume=True, algorithm="rl")
+
+
+def test_what_differs_is_said() -> None:
+    assert differing({"rate": 0.1, "a": 1}, {"rate": 0.2, "a": 1}) == " (rate 0.1 before, 0.2 now)"
+    assert differing({"choice": {"width": 1}}, {"choice": {"width": 2}}) == ""
 
 
 def test_a_model_without_progress_is_not_written_over(tmp_path: Path) -> None:
@@ -130,7 +153,7 @@ def test_weights_of_another_architecture_are_refused(taught: Path, tmp_path: Pat
 def test_killed_while_it_writes_the_last_one_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save(tmp_path, ABOUT, _layer(1.0), {"step": 1})
+    save(tmp_path, ABOUT, _layer(1.0), {"algorithm": "ppo", "step": 1})
     write = torch.save
 
     def dies(what: object, path: Path) -> None:

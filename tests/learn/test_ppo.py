@@ -115,5 +115,10 @@ def test_it_goes_on_from_a_model_that_imitates(little: Catalog, tmp_path: Path) 
     config = msgspec.structs.replace(TINY, learning_rate=0.0)
     train_ppo(_env(little), tmp_path / "rl", config, start=tmp_path / "il")
     assert same_weights(tmp_path / "il", tmp_path / "rl")
+    again = TrainingOptions(resume=True)
+    train_ppo(_env(little), tmp_path / "rl", config, start=tmp_path / "il", options=again)
+    train_dagger(_env(little), tmp_path / "other", msgspec.structs.replace(taught, seed=1))
+    with pytest.raises(SettingError, match=r"was not begun from .*other as it is now"):
+        train_ppo(_env(little), tmp_path / "rl", config, start=tmp_path / "other", options=again)
     with pytest.raises(SettingError, match="num_envs=2"):
         train_ppo(_env(little, 2), tmp_path / "no", config)

@@ -1,6 +1,8 @@
 """Figures of a training go to a file, and to any module that looks like a tracker."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +37,21 @@ def test_a_training_from_the_start_has_a_log_of_its_own(tmp_path: Path) -> None:
     with open_log(tmp_path, None, "il", {}):
         pass
     assert path.read_text() == ""
+
+
+def test_a_folder_has_one_training_at_a_time(tmp_path: Path) -> None:
+    with open_log(tmp_path, None, "il", {}):
+        code = (
+            "import sys\nfrom pathlib import Path\n"
+            "from errands.learn.tracker import open_log\n"
+            "with open_log(Path(sys.argv[1]), None, 'il', {}): pass"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True
+        )
+    assert f"(process {os.getpid()}) is at work in" in done.stderr
+    with open_log(tmp_path, None, "il", {}):
+        pass
 
 
 def test_a_module_is_told_everything(

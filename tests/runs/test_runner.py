@@ -427,3 +427,13 @@ def test_resources_are_given_back(little: Catalog, tmp_path: Path) -> None:
     for number in range(3):
         run(_protocol(little), "random", out=tmp_path / str(number), episodes=4, workers=2)
     assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+@pytest.mark.parametrize("name", ["about.json", "manifest.json", "plan.json"])
+def test_the_folder_of_something_else_is_left_alone(
+    little: Catalog, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(StoreError, match=r"is the folder of .*; name a new one for the run"):
+        run("shop-demo", "rule", out=tmp_path, data=str(little.path), episodes=1)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

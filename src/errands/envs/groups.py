@@ -20,6 +20,7 @@ __all__ = [
     "TRAINING_SPLITS",
     "group_batches",
     "group_options",
+    "is_for_testing",
     "sample_groups",
     "task_rows",
     "training_split",
@@ -78,6 +79,11 @@ def group_options(batch: Sequence[Any]) -> dict[str, list[Any]]:
     if batch and isinstance(batch[0], tuple | list):  # JSON makes lists of pairs.
         return {"task": [task for task, _ in batch], "row": [row for _, row in batch]}
     return {"goal": list(batch)}
+
+
+def is_for_testing(split: object) -> bool:
+    """Whether a split is one that nothing may be learnt from which is to be tested."""
+    return split in _TESTING
 
 
 def training_split(

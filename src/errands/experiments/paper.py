@@ -98,8 +98,8 @@ class Experiment(NamedTuple):
             )
             if found < least:
                 raise SettingError(
-                    f"{data} has {found:,} {what} goals (the {protocol.goals} ones of"
-                    f" {protocol.split}); this experiment needs {least} or more to show anything."
+                    f"{data} has {found:,} {what} goals (of {protocol.split or protocol.goals});"
+                    f" this experiment needs {least} or more to show anything."
                     " A larger catalogue has more; on the 1,000 real products train on"
                     " webshop-1k-train and test on webshop-1k."
                 )

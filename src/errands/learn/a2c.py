@@ -26,6 +26,8 @@ from torch.nn import functional
 from errands.errors import SettingError
 from errands.learn.checkpoint import (
     CheckpointInfo,
+    check_start,
+    digest,
     load_state,
     load_weights,
     read_info,
@@ -227,6 +229,7 @@ def train_rl(
     if stored is not None:
         first = stored["update"] * config.batch_size
         check_resumed(folder, info, first)
+        check_start(folder, stored, start)
     reader = source.builder.reader(config.choice, source.pictures)
     examples = [(reader.encode(view), taken) for view, taken in imitated]
     find_device(options.device)  # Before there is anything of this training.
@@ -236,7 +239,10 @@ def train_rl(
     ):
         if stored is None:
             source.save(folder)
-        trainer = _A2CTrainer(folder, config, info, source, examples, evaluation, options, watch)
+        trainer = _A2CTrainer(
+            folder, config, info, source, examples, evaluation, options, watch,
+            digest(start) if stored is None else stored.get("start", ""),
+        )  # fmt: skip
         if stored is not None:
             trainer.restore(stored)
         elif start is not None:
@@ -278,6 +284,8 @@ class _A2CTrainer:
     evaluation: EvalConfig | None
     options: TrainingOptions
     watch: Stopwatch
+    begun_from: str
+    """The digest of the model it began from."""
 
     def __post_init__(self) -> None:
         config, source, evaluation = self.config, self.source, self.evaluation
@@ -464,6 +472,7 @@ class _A2CTrainer:
     def _save(self, rollout: Rollout) -> None:
         progress = {
             "algorithm": ALGORITHM,
+            "start": self.begun_from,
             "update": self.update,
             "optimiser": self.optimizer.state_dict(),
             "chance": self.rng.get_state(),

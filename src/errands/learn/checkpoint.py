@@ -6,6 +6,8 @@ are the weights, `progress.pt` all that training needs to go on as if it had nev
 all, and `progress.pt` last.
 """
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +24,9 @@ from errands.shop.fingerprints import GoalFingerprints, write_fingerprints
 
 __all__ = [
     "CheckpointInfo",
+    "check_start",
+    "differing",
+    "digest",
     "load_state",
     "load_weights",
     "read_info",
@@ -38,7 +43,7 @@ WEIGHTS: Final = "weights.pt"
 PROGRESS: Final = "progress.pt"
 _KEPT: Final = frozenset({
     ABOUT, WEIGHTS, PROGRESS, GOALS,
-    "log.jsonl", "best", "pretrained", "pictures.npz", "associations.json",
+    "log.jsonl", "runner.lock", "best", "pretrained", "pictures.npz", "associations.json",
 })  # fmt: skip
 """All that trainings keep in their folder."""
 
@@ -150,13 +155,51 @@ def read_progress(folder: Path, resume: bool, algorithm: str) -> dict[str, Any] 
     progress: dict[str, Any] = read_tensors(folder / PROGRESS)
     if not resume:
         raise SettingError(f"{folder} has a checkpoint already; add --resume, or name another.")
-    begun_by = progress.get("algorithm", algorithm)
+    begun_by = progress.get("algorithm") or _algorithm_of(progress, algorithm)
     if begun_by != algorithm:
         raise SettingError(
             f"{folder} was trained by `errands train {begun_by}`; resume it with that, or name"
             " another."
         )
     return progress
+
+
+def _algorithm_of(progress: Mapping[str, Any], algorithm: str) -> str:
+    """Which one has left this, before they wrote it down."""
+    for part, name in (("played", "dagger"), ("critic", "ppo"), ("shoppers", "rl")):
+        if part in progress:
+            return name
+    return "choice" if algorithm in ("dagger", "ppo", "rl") else algorithm
+
+
+def check_start(folder: Path, progress: Mapping[str, Any], start: Path | None) -> None:
+    """Refuse to resume what was begun from another model."""
+    begun = progress.get("start", "")
+    if start is not None and begun and begun != digest(start):
+        raise SettingError(
+            f"{folder} was not begun from {start} as it is now; resume it without --from, or name"
+            " another folder."
+        )
+
+
+def digest(folder: Path | None) -> str:
+    """Tells the weights of checkpoints apart; empty for none."""
+    if folder is None:
+        return ""
+    try:
+        return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+    except OSError as failure:
+        raise DataError(f"{folder / WEIGHTS} cannot be read ({failure.strerror}).") from None
+
+
+def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Which settings are others now, and what they were: ` (rate 0.002 before, 0.1 now)`."""
+    pairs = [
+        f"{name} {before.get(name, 'none')} before, {now.get(name, 'none')} now"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name) and not isinstance(now.get(name), Mapping)
+    ]
+    return f" ({'; '.join(pairs)})" if pairs else ""
 
 
 def versions() -> dict[str, str]:

@@ -28,6 +28,8 @@ from errands.envs.shop_vector import ShopVectorEnv
 from errands.errors import SettingError
 from errands.learn.checkpoint import (
     CheckpointInfo,
+    check_start,
+    digest,
     load_state,
     load_weights,
     read_info,
@@ -182,6 +184,7 @@ def train_ppo(
     if stored is not None:
         first = stored["update"] * config.batch_size
         check_resumed(folder, info, first)
+        check_start(folder, stored, start)
     find_device(options.device)  # Before there is anything of this training.
     with (
         seeded_torch(config.seed, config.threads),
@@ -190,8 +193,9 @@ def train_ppo(
         if stored is None:
             source.save(folder)
         trainer = _PPOTrainer(
-            training_env.env, folder, config, info, source, search, evaluation, options, watch
-        )
+            training_env.env, folder, config, info, source, search, evaluation, options, watch,
+            digest(start) if stored is None else stored.get("start", ""),
+        )  # fmt: skip
         if stored is not None:
             trainer.restore(stored)
         elif start is not None:
@@ -249,6 +253,8 @@ class _PPOTrainer:
     evaluation: EvalConfig | None
     options: TrainingOptions
     watch: Stopwatch
+    begun_from: str
+    """The digest of the model it began from."""
 
     def __post_init__(self) -> None:
         config, source = self.config, self.source
@@ -510,6 +516,7 @@ class _PPOTrainer:
     def _save(self, rollout: Rollout) -> None:
         progress = {
             "algorithm": ALGORITHM,
+            "start": self.begun_from,
             "update": self.update,
             "optimizer": self.optimizer.state_dict(),
             "critic": self.critic.state_dict() if self.critic is not None else {},

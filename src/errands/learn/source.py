@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from errands.errors import SettingError
-from errands.learn.checkpoint import CheckpointInfo, read_info, save
+from errands.learn.checkpoint import CheckpointInfo, differing, read_info, save
 from errands.learn.data.dataset import texts_of, wanted_products
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.pictures import Pictures, checkpoint_pictures, save_pictures
@@ -170,12 +170,13 @@ def check_resumed(
         ),
     ):
         if is_other:
+            which = differing(expected, config) if what == "with other settings" else ""
             raise SettingError(
-                f"{folder} was trained {what}; resume it with the same, or name another."
+                f"{folder} was trained {what}{which}; resume it with the same, or name another."
             )
     if config["steps"] < min(done, stored.config.get("steps", done)):
         raise SettingError(
-            f"{folder} has done {done:,} steps already; resume it with {option} {done} or more."
+            f"{folder} has done {done:,} already; resume it with {option} {done} or more."
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from errands.atomic import atomic_write
 from errands.errors import DataError, SettingError
+from errands.runs.store.lock import RunLock
 
 __all__ = ["Log", "open_log"]
 
@@ -21,7 +22,8 @@ Log = Callable[[int, dict[str, float]], None]
 def open_log(
     folder: Path, module: str | None, run: str, config: dict[str, Any], from_step: int = 0
 ) -> Iterator[Log]:
-    """Write lines of JSON to the file `log.jsonl`, and to a tracker by its module's name.
+    """Have a training's folder for oneself, and write lines of JSON to the file `log.jsonl` there,
+    and to a tracker by its module's name.
 
     What a training that is resumed `from_step` logs again replaces what it had. What a tracker has
     to say goes to standard error: standard output is for results.
@@ -31,7 +33,11 @@ def open_log(
     if tracker is not None:
         with redirect_stdout(sys.stderr):
             tracker.init(project="errands", name=run, config=config)
-    with closing(_open_file(folder / "log.jsonl", from_step)) as file:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
+    with RunLock(folder), closing(_open_file(folder / "log.jsonl", from_step)) as file:
 
         def log(step: int, figures: dict[str, float]) -> None:
             file.write(json.dumps({"step": step, **figures}) + "\n")

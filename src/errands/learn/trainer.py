@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from errands.errors import SettingError
 from errands.learn.checkpoint import (
     CheckpointInfo,
+    differing,
     load_state,
     read_info,
     read_progress,
@@ -158,9 +159,11 @@ def read_stored(folder: Path, info: CheckpointInfo, resume: bool) -> dict[str, A
         return None
     earlier = read_info(folder, info.kind)
     later = {name: value for name, value in _LATER.items() if name in info.config}
-    if {**later, **earlier.config} != info.config:
+    before = {**later, **earlier.config}
+    if before != info.config:
         raise SettingError(
-            f"{folder} was trained with other settings; resume it with the same, or name another."
+            f"{folder} was trained with other settings{differing(before, info.config)}; resume it"
+            " with the same, or name another."
         )
     if earlier.fingerprint and info.fingerprint and earlier.fingerprint != info.fingerprint:
         raise SettingError(

@@ -63,7 +63,8 @@ def export(
     out = Path(path).absolute()
     folder = format == "atif" and out.suffix != ".jsonl"
     if out.exists() and (folder or out.is_dir() or not replace):
-        raise StoreError(f"{out} exists already; name another path, or remove it.")
+        how = "remove it" if folder or out.is_dir() else "replace it (--force)"
+        raise StoreError(f"{out} exists already; name another path, or {how}.")
     count = 0
 
     def episodes() -> Iterator[Episode]:

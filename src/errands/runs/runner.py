@@ -484,8 +484,9 @@ def _with_overlap(
         if not is_allowed:
             raise SettingError(
                 f"The agent {info.agent!r} ({', '.join(one.place for one in taught)}) {learnt}: its"
-                " score would say nothing. Play other goals (the splits disjoint-train and"
-                " disjoint-test share none), or add --allow-overlap: title and key will say it."
+                " score would say nothing. Play goals that it has not learnt from (the split"
+                " disjoint-test, as in shop-learn, shares none with disjoint-train), or add"
+                " --allow-overlap: title and key will say it."
             )
         title += f" (the agent {learnt})"
         key += f" overlap={overlap}"

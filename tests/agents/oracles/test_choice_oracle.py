@@ -11,6 +11,7 @@ from errands.agents.oracles.choice_oracle import ChoiceOracle, best_plan, choice
 from errands.agents.oracles.query_source import query_source
 from errands.agents.registry import make_factory
 from errands.envs.shop import ShopEnv
+from errands.errors import SettingError
 from errands.shop.build.builder import build_catalog
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.navigation import ITEM, State
@@ -84,6 +85,15 @@ def test_short_of_steps(little: Catalog, play: Any, max_steps: int) -> None:
         assert played.reward <= best.reward
         differing += played.reward < best.reward
     assert differing > 0 or max_steps == 5
+
+
+def test_a_file_of_other_instructions_is_refused(little: Catalog, tmp_path: Path) -> None:
+    path = tmp_path / "queries.json"
+    env = ShopEnv(little, goals="human")
+    for content in ("{}", '{"find me a unicorn": ["unicorn"]}'):
+        path.write_text(content)
+        with pytest.raises(SettingError, match="for none of the goals that are played"):
+            make_factory("choice-oracle", "shop", env, {"query": "predicted", "queries": path})
 
 
 def test_nothing_found(little: Catalog, play: Any, tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def test_choice_tells_how_well_and_how_fast_it_learns(
     assert {"encoding", "model", "learning", "saving", "evaluation"} == told["shares"].keys()
     last = json.loads((tmp_path / "il" / "log.jsonl").read_text().splitlines()[-1])
     assert last["held_out_loss"] == told["held_out_loss"]
-    said = errands("train", "choice", demos, "--out", tmp_path / "run", *TINY, "--evaluate", demos)
+    other = shutil.copytree(demos, tmp_path / "other")
+    said = errands("train", "choice", demos, "--out", tmp_path / "run", *TINY, "--evaluate", other)
     assert "of those it was measured on, loss" in said.out
     assert "a CPU second; time: encoding" in said.out
     # What another run is measured on changes nothing.
@@ -142,6 +143,16 @@ def test_rl_keeps_imitating_what_it_is_shown(
     assert weight("words", "--demonstrations", demos) == 0
     words = (*usual, "--out", tmp_path / "both", "--demonstrations", demos, "--imitation", 0.2)
     assert "on other demonstrations" in errands(*words, "--resume", "--least", 0, status=2).err
+
+
+def test_what_is_learnt_from_is_not_what_is_measured_on(
+    errands: Errands, demos: Path, tmp_path: Path
+) -> None:
+    said = errands(
+        "train", "choice", demos, "--out", tmp_path / "il", "--evaluate", demos, status=2
+    )
+    assert "is what is learnt from; name another run" in said.err
+    assert not (tmp_path / "il").exists()
 
 
 def test_queries_of_reinforcement_are_the_best_unless_told(

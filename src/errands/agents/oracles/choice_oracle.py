@@ -16,6 +16,7 @@ from errands.agents.oracles.best_purchase import BestPurchase, PurchaseOption, b
 from errands.agents.oracles.query_source import QuerySource, query_source
 from errands.agents.rule import search_action
 from errands.envs.episode import ShopEpisode
+from errands.errors import SettingError
 from errands.shop.navigation import ITEM, RESULT_LIMIT, Page, Shop, State, parse_action
 from errands.shop.product import Product
 from errands.shop.rewards.rules import Purchase, missing_attributes, released, released_type
@@ -23,6 +24,8 @@ from errands.shop.rewards.rules import Purchase, missing_attributes, released, r
 __all__ = ["ChoiceOracle", "PurchasePlan", "best_plan", "choices", "is_perfect", "make"]
 
 
+_LOOKED_THROUGH: Final = 20_000
+"""Goals among which one must be in a file of queries."""
 _BUT_OPTIONS: Final = ("r_type", "r_att", "r_price")
 """The parts of a reward that no option changes."""
 
@@ -156,6 +159,14 @@ def make(domain: str, env: Any, settings: Mapping[str, Any]) -> AgentFactory:
     source, checksum = query_source(
         settings["query"], settings["queries"], settings["missing"], settings["checksum"]
     )
+
+    goals = shop_of(env).context.goals
+    first = (goals[index].instruction_text for index in range(min(len(goals), _LOOKED_THROUGH)))
+    if settings["queries"] and not source.knows_any(first):
+        raise SettingError(
+            f"{settings['queries']} has a query for none of the goals that are played; expected one"
+            " of this catalogue's instructions (`errands train queries --data CATALOG`)."
+        )
 
     def agent(seed: int) -> Agent:
         return ChoiceOracle(source)

@@ -7,7 +7,7 @@ that both ways of writing them are found.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -29,6 +29,10 @@ class QuerySource(msgspec.Struct, frozen=True):
     held: Mapping[str, Sequence[str]]
     skip: bool
     """Whether an instruction without a query is left out."""
+
+    def knows_any(self, instructions: Iterable[str]) -> bool:
+        """Whether it has a query for any of these instructions."""
+        return any(self.held.get(instruction_key(one)) for one in instructions)
 
     def query(self, instruction: str) -> str:
         if self.kind == "instruction":

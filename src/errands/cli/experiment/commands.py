@@ -62,8 +62,8 @@ def table(
     difficulty: str = typer.Option(
         "", help="Fresh goals of this difficulty instead of those of shop-learn: paper or easy."
     ),
-    goals: int = typer.Option(
-        1_000, min=1, help="How many fresh goals are tested on, with --difficulty."
+    goals: int | None = typer.Option(
+        None, min=100, help="How many fresh goals are tested on, with --difficulty (default: 1000)."
     ),
     rnn: str = typer.Option(
         "small",
@@ -95,7 +95,11 @@ def table(
     if rnn not in ("small", "paper"):
         raise SettingError(f"There is no RNN {rnn!r}; expected small or paper.")
     changes: dict[str, Any] = {"rnn": PAPER_RNN} if rnn == "paper" else {}
-    _run("table", chosen, check, as_json, difficulty=difficulty, goals=goals, **changes)
+    if goals is not None:
+        if not difficulty:
+            raise SettingError("--goals is of fresh goals; add --difficulty paper or easy.")
+        changes["goals"] = goals
+    _run("table", chosen, check, as_json, difficulty=difficulty, **changes)
 
 
 def _add(name: str, description: str) -> None:

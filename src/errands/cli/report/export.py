@@ -9,7 +9,7 @@ import typer
 
 from errands.cli.completion import data_names
 from errands.cli.options import agent_settings
-from errands.cli.output import Json, answer, progress_bar
+from errands.cli.output import Json, answer, progress_bar, remarks
 from errands.errors import SettingError
 from errands.plugins import nearest
 from errands.runs.export import FORMATS, export
@@ -124,8 +124,12 @@ def export_command(
             min_reward=min_reward,
             progress=lambda done: bar("writing", done, total),
         )
+    if form == "chat":
+        _remark_on_goals(store.info.protocol.get("split"))
     record = {"written": path, "episodes": count}
     lines = [f"{count:,} episodes written to {path}"]
+    if not count:
+        remarks.print(f"{path} is empty: no episode is as it was asked for.")
     if count < total:
         why = "failed" if min_reward is None else f"failed or have a reward below {min_reward:g}"
         lines.append(f"{total - count:,} others {why} and are left out.")
@@ -135,6 +139,16 @@ def export_command(
             f" --out {shlex.quote(run)} --resume"
         )
     answer(as_json, record, *lines)
+
+
+def _remark_on_goals(split: object) -> None:
+    from errands.envs.groups import is_for_testing
+
+    if is_for_testing(split):
+        remarks.print(
+            f"These goals are for testing ({split}): what learns from their episodes must not be"
+            " tested on them."
+        )
 
 
 def _export_tasks(protocol: str, out: Path, options: dict[str, Any], as_json: bool) -> None:

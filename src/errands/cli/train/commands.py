@@ -58,6 +58,8 @@ def demonstrations(
       errands train demonstrations demos
       errands train demonstrations demos --episodes 200
     """
+    from errands.envs.groups import is_for_testing
+    from errands.runs.protocol import find_protocol
     from errands.runs.runner import run
 
     try:
@@ -80,6 +82,11 @@ def demonstrations(
     except KeyboardInterrupt:
         end(was_stopped=True)
         raise
+    if is_for_testing(split := find_protocol(protocol).split):
+        remarks.print(
+            f"{protocol} is for testing ({split}): what learns from these episodes must not be"
+            " tested on it."
+        )
     record = {"run": finished.place, "episodes": finished.kept}
     answer(as_json, record, f"{finished.place}: {finished.kept:,} episodes.")
 
@@ -216,6 +223,11 @@ def search(
             f"--instructions says which of people's queries to learn from, and {demonstrations}"
             " holds none; leave it out."
         )
+    if instructions is None and demonstrations.endswith(".json"):
+        remarks.print(
+            "All instructions are learnt from, those of goals that are tested on, too; to leave"
+            " them out, add --instructions human_goals.json."
+        )
     _train_supervised(
         train, config, demonstrations, lesson, how, "queries", "words", as_json, instructions
     )
@@ -236,7 +248,7 @@ def _train_supervised(
 
     `train` gets the demonstrations, other examples to measure on, the config and the options.
     """
-    share, other = lesson.measured()
+    share, other = lesson.measured(demonstrations)
     config = changed(
         config,
         epochs=lesson.epochs,
@@ -254,7 +266,7 @@ def _train_supervised(
     def describe(progress: Any) -> str:
         return f"loss {progress.loss:.3f}, {progress.accuracy:.0%} of {unit} right"
 
-    with how.training("learning", describe) as options:
+    with how.training(lesson.out, "learning", describe) as options:
         trained = train(shown, () if other is None else getattr(other, examples), config, options)
     record = {
         "checkpoint": trained.folder,
@@ -301,7 +313,7 @@ def queries(
     Examples:
 
     \b
-      errands train queries search --split disjoint-test --out found.json
+      errands train queries search --data demo-easy --split disjoint-test --out found.json
       errands run shop-learn --agent choice-oracle --set query=predicted --set queries=found.json
     """
     need_torch()
@@ -310,6 +322,8 @@ def queries(
     from errands.shop.splits import split_indices
 
     refuse_to_replace(out, force)
+    if not out.absolute().parent.is_dir():
+        raise SettingError(f"{out} cannot be written: there is no folder {out.parent}.")
     goal_set = Catalog.open(catalog).goals(goals)
     indices = split_indices(split, goal_set)
     model = open_search_model(checkpoint)

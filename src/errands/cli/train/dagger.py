@@ -50,9 +50,10 @@ def dagger(
 
     The teacher opens some products, goes back to the best of them by the environment's rules, picks
     the options that are wanted, and buys: it knows the goals of training, and gives no advice on
-    others. With --evaluate-every the model is evaluated after every round.
+    others. The model is evaluated after every round, unless --evaluate-every is 0.
 
-    Ctrl-C stops after the current update; --resume leads to the same weights.
+    Ctrl-C stops after the current update; what a round plays is kept once it is played. --resume
+    leads to the same weights.
 
     Examples:
 
@@ -77,7 +78,7 @@ def dagger(
         seed=how.seed,
     )
     training_env, evaluation = playing.open_envs(config.num_envs)
-    with how.training("learning", describe) as options:
+    with how.training(out, "learning", describe) as options:
         trained = train_dagger(
             training_env,
             Path(out),

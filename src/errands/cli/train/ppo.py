@@ -97,7 +97,7 @@ def ppo(
     shown = None
     if demonstrations is not None:
         shown = read_demonstrations(demonstrations, least=least, checksum=training_env.checksum)
-    with how.training("playing", describe) as options:
+    with how.training(out, "playing", describe) as options:
         trained = train_ppo(
             training_env,
             Path(out),

@@ -65,13 +65,18 @@ class SupervisedOptions:
         autocompletion=catalog_names,
     )
 
-    def measured(self) -> "tuple[float, Demonstrations | None]":
+    def measured(self, demonstrations: str) -> "tuple[float, Demonstrations | None]":
         """A share of the demonstrations, or another run's."""
         if self.evaluate is None:
             return 0.0, None
         try:
             share = float(self.evaluate)
         except ValueError:
+            if Path(self.evaluate).resolve() == Path(demonstrations).resolve():
+                raise SettingError(
+                    f"--evaluate {self.evaluate} is what is learnt from; name another run, or a"
+                    " share that is held out (--evaluate 0.1)."
+                ) from None
             return 0.0, checked(self.evaluate, None, self.least)
         if not 0 < share < 1:
             raise SettingError(
@@ -94,11 +99,14 @@ class TrainingRun:
     track: str | None = typer.Option(None, help="A tracker's module: trackio, wandb or alike.")
 
     @contextmanager
-    def training(self, what: str, describe: Callable[[Any], str]) -> Iterator[Any]:
+    def training(self, out: str, what: str, describe: Callable[[Any], str]) -> Iterator[Any]:
         """The `TrainingOptions` of a training with a progress bar, which Ctrl-C stops; `describe`
         says how well it goes."""
+        from errands.learn.checkpoint import PROGRESS
         from errands.learn.trainer import TrainingOptions
 
+        if self.resume and not (Path(out) / PROGRESS).exists():
+            remarks.print(f"There is nothing in {out} to go on with: the training begins anew.")
         with counting() as shown, _asked_to_stop() as stop:
             task = shown.add_task(what, total=None, remark="")
 

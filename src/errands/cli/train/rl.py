@@ -111,13 +111,15 @@ def rl(
             if demonstrations.endswith(".jsonl")
             else read_demonstrations(demonstrations, least=least, checksum=training_env.checksum)
         )
+    if start_info is not None and preset != "small":
+        remarks.print(f"The model is that of {start}; of the preset only the training is taken.")
     if start_info is not None and start_info.checksum not in ("", training_env.checksum):
         # To go on in another shop may be intended, so this is no error.
         remarks.print(
             f"{start} was trained on another catalogue; words of this one that it does not know"
             " are told apart by their hash alone."
         )
-    with how.training("playing", describe) as options:
+    with how.training(out, "playing", describe) as options:
         trained = train_rl(
             training_env,
             Path(out),

@@ -29,6 +29,11 @@ __all__ = [
 ]
 
 FILE: Final = "run.sqlite"
+_OTHERS: Final = {
+    "about.json": "a trained model",
+    "manifest.json": "a catalogue",
+    "plan.json": "an experiment",
+}
 
 Place = str | os.PathLike[str]
 
@@ -75,6 +80,15 @@ def check_place(place: Place, *, is_new: bool) -> None:
             check_file(where)
         elif where.exists():
             raise already_there(where)
+        else:
+            _refuse_others(where.parent)
+
+
+def _refuse_others(folder: Path) -> None:
+    """A run in the folder of something else would be taken for it, or hide it."""
+    for name, what in _OTHERS.items():
+        if (folder / name).exists():
+            raise StoreError(f"{folder} is the folder of {what}; name a new one for the run.")
 
 
 def create_run(place: Place, info: RunInfo, *, fsync: bool = False) -> Store:
