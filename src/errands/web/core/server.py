@@ -49,7 +49,7 @@ _FULL: Final = (
 _CALM: Final = 1.0
 """Seconds in which a server that was asked to stop waits for a moment without work; then it takes
 no more requests, and gives bodies as long to arrive."""
-_TIDY: Final = 60.0
+_TIDY: Final = 10.0
 """Seconds after which memory that is free is given back."""
 _LEAVING: Final = 2.0
 """Seconds of the server's end in which connections are closed and the rest is put away."""
