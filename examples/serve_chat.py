@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, NoReturn
 
@@ -225,8 +226,9 @@ def server(engine: Engine, port: int) -> ThreadingHTTPServer:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            with suppress(ConnectionError):  # Who asked did not wait.
+                self.end_headers()
+                self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
             """Requests are kept with the run that sends them."""

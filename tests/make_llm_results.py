@@ -63,7 +63,7 @@ def play(out: Path, model: Path, episodes: int, threads: int) -> None:
         resume = ["--resume"] if (out / "run.sqlite").exists() else []
         do(
             *ERRANDS, "run", "shop-learn", "--agent", "llm", "--model", model.name,
-            "--episodes", episodes, "--max-steps", 10, "--workers", 16,
+            "--episodes", episodes, "--max-steps", 10, "--workers", 16, "--seconds", 0,
             "--set", f"base_url={address}", *PLAYED, "--out", out, *resume,
         )  # fmt: skip
 
