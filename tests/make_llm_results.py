@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ def served(model: Path, threads: int) -> Iterator[str]:
                 raise SystemExit(f"{model} could not be served.")
             yield address
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
 
 
 def play(out: Path, model: Path, episodes: int, threads: int) -> None:

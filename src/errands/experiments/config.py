@@ -50,7 +50,7 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True):
     """IL."""
     further: PPOConfig = PPOConfig()
     """From imitation on (IL+RL)."""
-    scratch: PPOConfig = PPOConfig(total_timesteps=100_000)
+    scratch: PPOConfig = PPOConfig(total_timesteps=100_000, gamma=0.999)
     """From nothing (RL)."""
     rnn: A2CConfig = msgspec.structs.replace(
         RL["small"],

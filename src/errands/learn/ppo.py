@@ -78,7 +78,8 @@ class PPOConfig(msgspec.Struct, frozen=True, kw_only=True, rename={"total_timest
     num_envs: int = 64
     num_steps: int = 32
     """Steps of every environment between updates."""
-    gamma: float = 0.999
+    gamma: float = 1.0
+    """A purchase late is worth as much as one soon: with 0.999 models read less than would pay."""
     gae_lambda: float = 0.95
     learning_rate: float = 3e-4
     critic_learning_rate: float = 1e-3
