@@ -373,17 +373,6 @@ def test_the_forgotten_go_on_from_the_log(little: Catalog, wanted: Product, tmp_
         assert [step.number for step in shop.steps("first")] == [0, 1, 2, 3, 4]
 
 
-def test_who_bought_makes_room_and_is_not_forgotten(
-    little: Catalog, wanted: Product, tmp_path: Path
-) -> None:
-    with shop_served(little, tmp_path / "log.sqlite") as shop:
-        bought = [Address(DONE, f"buyer-{place}", asin=wanted.asin) for place in range(80)]
-        pages = [shop.ask(build(address)).text for address in bought]
-        assert shop.metric("errands_site_shoppers ") == 64
-        assert shop.ask(build(bought[0])).text == pages[0]
-        assert [step.number for step in shop.steps("buyer-0")] == [0, 1]
-
-
 def test_tidying_up_loses_nothing(little: Catalog, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with shop_served(little, path) as shop:

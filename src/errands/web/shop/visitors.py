@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -39,8 +39,6 @@ _MOST_PLACES: Final = 256
 """Pages of a visitor whose steps are remembered; an action is done on one of the last ones."""
 _MOST_VISITED: Final = 512
 """Opened products that are marked at most."""
-_MOST_BOUGHT: Final = 64
-"""Visitors who have bought are kept at hand at most; the log has all of them."""
 _LOOK_SECONDS: Final = 5.0
 """Between two looks for sessions that may be forgotten, while there are too many."""
 _SHARE: Final = 100
@@ -107,8 +105,6 @@ class Visitors:
         self._limits = limits
         self._clock = clock
         self._cache: OrderedDict[str, Visitor] = OrderedDict()
-        self._bought = deque[str]()
-        """Those at hand who have bought, the latest last: hardly any comes again."""
         self.begun = 0
         self._unfinished = log.unfinished()
         """Sessions of visitors (not of workers) that have not ended."""
@@ -202,9 +198,6 @@ class Visitors:
             self._unfinished -= 1
         visitor.follow(step, address)
         visitor.bought = bought
-        self._bought.append(visitor.name)
-        if len(self._bought) > _MOST_BOUGHT:
-            self._cache.pop(self._bought.popleft(), None)
         return bought
 
     def may_buy(self, visitor: Visitor) -> bool:
