@@ -74,9 +74,9 @@ def test_searches_of_a_step_are_ranked_together(little: Catalog) -> None:
     envs = [made(little, 6, max_steps=6, threads=threads) for threads in (1, 3)]
     ranked = []
     with pytest.MonkeyPatch.context() as patch:
-        each = Catalog.find_each
+        batch = Catalog.find_batch
         patch.setattr(
-            Catalog, "find_each", lambda *given: ranked.append(len(given[1])) or each(*given)
+            Catalog, "find_batch", lambda *given: ranked.append(len(given[1])) or batch(*given)
         )
         (first, infos), (same, _) = (env.reset(seed=3) for env in envs)
         for _ in range(20):

@@ -102,7 +102,8 @@ def _used(catalog: Any) -> str:
     for query in QUERIES:
         tell(catalog.search(query, 10), catalog.search(query, 600), catalog.find(query))
     with ThreadPoolExecutor(1) as pool:
-        tell(catalog.find_each(QUERIES, 20, pool, 1))
+        batch = catalog.find_batch(QUERIES, 20, pool, 1)
+        tell([batch.numbers(i).tolist() for i in range(len(QUERIES))])
     for seed in (None, 5):
         goals = catalog.goals("synthetic", seed)
         tell(len(goals), [goals[index] for index in range(0, len(goals), 97)])

@@ -4,7 +4,7 @@ All sub-environments share the catalogue, the goals and the config; each owns on
 that see pixels share a camera, which pictures as many pages at once as it has tabs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,7 +34,8 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
 
     With `screenshot` observations are an array of N x 800 x 1280 x 3, with `html+screenshot` a
     dictionary of a tuple and an array. `camera` is one that the caller closes. With more than one
-    of `threads` the searches of a step are ranked together on as many, which pays in large shops.
+    of `threads` a step's searches are ranked by all the others while this one makes pages, which
+    pays in large shops.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
         self._camera = camera
         if threads < 1:
             raise SettingError(f"threads={threads}: expected 1 or more.")
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._helpers = threads - 1
+        self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
+        self._searching: Container[int] = ()
         self.context = ShopContext(config)
         self._rngs: list[np.random.Generator] = [
             np.random.default_rng(seed) for seed in np.random.SeedSequence().spawn(num_envs)
@@ -70,13 +72,17 @@ class ShopVectorEnv(LocalVectorEnv[ShopEpisode, ShopEpisode, _Restored]):
         self, actions: Sequence[str]
     ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         if self._pool is not None and len(actions) == len(self._episodes):
-            turns = [
-                (episode.page, str(action))
-                for episode, action in zip(self._episodes, actions, strict=True)
+            turns = {
+                i: (episode.page, str(action))
+                for i, (episode, action) in enumerate(zip(self._episodes, actions, strict=True))
                 if not episode.over
-            ]
-            self.context.shop.search_ahead(turns, self._pool, self._threads)
+            }
+            self._searching = self.context.shop.search_ahead(turns, self._pool, self._helpers)
         return super().step(actions)
+
+    def _order(self) -> Iterable[int]:
+        """Those that search come last: they are ranked while the others take their step."""
+        return sorted(range(self.num_envs), key=self._searching.__contains__)
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads, and the browsers, unless other environments take pictures, too."""

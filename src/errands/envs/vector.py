@@ -6,7 +6,7 @@ How a finished one starts again is declared in `metadata["autoreset_mode"]` and 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -123,6 +123,10 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
     def _resume(self, i: int, read: Read) -> tuple[Episode, Any, Info]:
         """The episode of a snapshot, and the page and info it was left with."""
 
+    def _order(self) -> Iterable[int]:
+        """In which order sub-environments take a step: nobody can tell but by the clock."""
+        return range(self.num_envs)
+
     def _show_as(self, observation: object) -> None:
         """Pages are shown in this format; the default are texts."""
         if observation in PICTURED:
@@ -167,12 +171,12 @@ class LocalVectorEnv(TextVectorEnv, ABC, Generic[Episode, Chosen, Read]):
         truncations = np.zeros(count, bool)
         infos: list[Info | None] = [None] * count
         final: dict[int, tuple[Any, Info]] = {}
-        for i, action in enumerate(actions):
+        for i in self._order():
             episode = self._episodes[i]
             if episode.over and self._mode is AutoresetMode.NEXT_STEP:
                 infos[i] = self._begin_again(i)
                 continue
-            seen, rewards[i], terminations[i], truncations[i], info = episode.step(action)
+            seen, rewards[i], terminations[i], truncations[i], info = episode.step(actions[i])
             self._observations[i] = seen
             if episode.over and self._mode is AutoresetMode.SAME_STEP:
                 final[i] = seen, info

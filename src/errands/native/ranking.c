@@ -587,17 +587,25 @@ EXPORT int64_t rank(
     return damaged ? DAMAGED : best.size;
 }
 
-/* Many queries one after the other: the terms of query i end at ends[i], and its best documents are
-   the i-th k of `numbers` and `scores`. A query of more than MOST_TERMS terms is left out (-2). */
-EXPORT void rank_each(
+/* Rank some of many queries, `most` at most: those that no thread has begun, of which `next` is the
+   first. The terms of query i end at ends[i], its best documents are the i-th k of `numbers` and
+   `scores`, and sizes[i] is written when they are there; -2 where it has more than MOST_TERMS terms.
+   Returns how many were ranked. */
+EXPORT int64_t rank_some(
     const Postings *index, const int64_t *terms, const float *weights, const int64_t *ends,
-    int64_t first, int64_t end, int64_t k, uint16_t *group_bounds, uint16_t *rare_bounds,
-    Work *work, uint32_t *numbers, float *scores, int64_t *sizes
+    int64_t count, int64_t *next, int64_t most, int64_t k, uint16_t *group_bounds,
+    uint16_t *rare_bounds, Work *work, uint32_t *numbers, float *scores, int64_t *sizes
 ) {
-    for (int64_t i = first; i < end; i++) {
-        int64_t begin = i ? ends[i - 1] : 0, count = ends[i] - begin;
-        sizes[i] = !count ? 0 : count > MOST_TERMS ? TOO_MANY
-            : rank(index, terms + begin, weights + begin, count, k, group_bounds, rare_bounds, work,
+    int64_t ranked = 0;
+    for (; ranked < most; ranked++) {
+        int64_t i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED), size;
+        if (i >= count)
+            break;
+        int64_t begin = i ? ends[i - 1] : 0, its = ends[i] - begin;
+        size = !its ? 0 : its > MOST_TERMS ? TOO_MANY
+            : rank(index, terms + begin, weights + begin, its, k, group_bounds, rare_bounds, work,
                    numbers + i * k, scores + i * k);
+        __atomic_store_n(&sizes[i], size, __ATOMIC_RELEASE);
     }
+    return ranked;
 }

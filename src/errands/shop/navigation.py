@@ -7,7 +7,7 @@ environment, the vector environment and the website are all made of these.
 
 import random
 import zlib
-from collections.abc import Iterable
+from collections.abc import Container, Mapping
 from concurrent.futures import Executor
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ import msgspec
 from errands.notebook import notebook_facts, notebook_table
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.product import Card, Product, ProductSource
+from errands.shop.search.index import RankedBatch
 
 __all__ = [
     "DETAILS",
@@ -137,7 +138,9 @@ class Shop:
         self.locked_when_done = locked_when_done
         details = DETAILS if show_attrs else DETAILS[:-1]
         self._item_buttons = dict.fromkeys((BACK, PREVIOUS, *details, BUY))
-        self._ahead: dict[str, tuple[int, ...]] = {}
+        self._batch: RankedBatch | None = None
+        self._ahead: dict[str, int] = {}
+        """Which of the batch a query is."""
 
     def look(self, state: State, product: Product | None = None) -> Page:
         """The page that a state shows; `product` spares reading the state's product again."""
@@ -185,21 +188,26 @@ class Shop:
             hits = special_hits(self.source, query)
             if hits is not None:
                 return hits
-        hits = self._ahead.get(query)
-        return self.source.find(query, RESULT_LIMIT) if hits is None else hits
+        ahead = self._ahead.get(query)
+        if ahead is None or self._batch is None:
+            return self.source.find(query, RESULT_LIMIT)
+        return tuple(self._batch.numbers(ahead).tolist())
 
-    def search_ahead(self, turns: Iterable[tuple[Page, str]], pool: Executor, threads: int) -> None:
-        """Rank the queries of many turns together, before each of them is taken."""
-        self._ahead = {}
-        queries: dict[str, None] = {}
-        for page, action in turns:
+    def search_ahead(
+        self, turns: Mapping[int, tuple[Page, str]], pool: Executor, helpers: int
+    ) -> Container[int]:
+        """Begin to rank the queries of many turns on threads of a pool, before the turns are taken;
+        which of them search, and are best taken last."""
+        self._ahead, queries = {}, {}
+        for number, (page, action) in turns.items():
             name, argument = parse_action(action)
             if name == "search" and argument and (self.search_anywhere or page.has_search_bar):
-                queries[argument.lower()] = None
-        if len(queries) > 1 and isinstance(self.source, Catalog):
-            asked = list(queries)
-            found = self.source.find_each(asked, RESULT_LIMIT, pool, threads)
-            self._ahead = dict(zip(asked, found, strict=True))
+                queries[number] = argument.lower()
+        asked = list(dict.fromkeys(queries.values()))
+        if len(asked) > 1 and isinstance(self.source, Catalog):
+            self._batch = self.source.find_batch(asked, RESULT_LIMIT, pool, helpers)
+            self._ahead = {query: i for i, query in enumerate(asked)}
+        return queries
 
     def _results(self, state: State) -> Page:
         first = (state.number - 1) * PER_PAGE

@@ -130,10 +130,14 @@ def test_many_queries_together(wide: tuple[Index, list[str]], tmp_path: Path) ->
     queries += ["", "nowhere", " ".join(f"w{number}x" for number in range(5000))]
     small = built(tmp_path, documents[:50], frequent=10_000)
     with ThreadPoolExecutor(3) as pool:
-        for searched, k, parts in ((index, 50, 3), (index, 300, 2), (small, 50, 2), (small, 99, 1)):
-            found = searched.rank_each(queries, k, pool, parts)
+        for searched, k, helpers in (
+            (index, 50, 3), (index, 50, 0), (index, 300, 2), (index, 0, 1), (small, 50, 1),
+        ):  # fmt: skip
+            batch = searched.rank_batch(queries, k, pool, helpers)
             expected = [searched.rank(query, k)[0].tolist() for query in queries]
-            assert [each.tolist() for each in found] == expected
+            # In any order, and more than once.
+            for i in (*reversed(range(len(queries))), 0):
+                assert batch.numbers(i).tolist() == expected[i]
 
 
 def test_a_query_leaves_no_trace(wide: tuple[Index, list[str]]) -> None:

@@ -29,7 +29,7 @@ from errands.shop.damage import UNREADABLE, damaged
 from errands.shop.goals import GoalSet, read_goals
 from errands.shop.product import Card, Product
 from errands.shop.records import Records, map_array, view
-from errands.shop.search.index import Index
+from errands.shop.search.index import Index, RankedBatch
 
 __all__ = ["Catalog", "Hit"]
 
@@ -219,11 +219,12 @@ class Catalog:
             return self._rank(query, k)
         return self._find(query, k)
 
-    def find_each(
-        self, queries: Sequence[str], k: int, pool: Executor, threads: int
-    ) -> list[tuple[int, ...]]:
-        """The same for many queries at once, ranked anew on so many threads of a pool."""
-        return [tuple(each.tolist()) for each in self.index.rank_each(queries, k, pool, threads)]
+    def find_batch(
+        self, queries: Sequence[str], k: int, pool: Executor, helpers: int
+    ) -> RankedBatch:
+        """The same for many queries, ranked anew on so many threads of a pool and on the one that
+        asks for the results."""
+        return self.index.rank_batch(queries, k, pool, helpers)
 
     def _rank(self, query: str, k: int) -> tuple[int, ...]:
         return tuple(self.index.rank(query, k)[0].tolist())

@@ -42,7 +42,7 @@ from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array,
 from errands.shop.search.analyzer import analyze
 from errands.shop.search.postings import BLOCKS, Postings, frequent_from, write_postings
 
-__all__ = ["Index", "IndexWriter", "TermChunk", "Work", "decoded_lengths"]
+__all__ = ["Index", "IndexWriter", "RankedBatch", "TermChunk", "Work", "decoded_lengths"]
 
 K1: Final = np.float32(0.9)
 B: Final = np.float32(0.4)
@@ -175,9 +175,12 @@ _QUERY: Final = (_POINTER, _POINTER, _POINTER, _COUNT)
 _score_all = native("score_all", *_QUERY, _POINTER, returns=_COUNT)
 _rank_all = native("rank_all", *_QUERY, _COUNT, *[_POINTER] * 3, returns=_COUNT)
 _rank = native("rank", *_QUERY, _COUNT, *[_POINTER] * 5, returns=_COUNT)
-_rank_each = native("rank_each", *[_POINTER] * 4, *[_COUNT] * 3, *[_POINTER] * 6)
+_rank_some = native(
+    "rank_some", *[_POINTER] * 4, _COUNT, _POINTER, *[_COUNT] * 2, *[_POINTER] * 6, returns=_COUNT
+)
 _DAMAGED: Final = -1
 _TOO_MANY_TERMS: Final = -2
+_NOT_YET: Final = -3
 
 
 class _Room:
@@ -252,36 +255,11 @@ class Index:
             size = self._checked(_rank(*asked, k, *room.scratch, *room.best))
         return room.numbers[:size].copy(), room.scores[:size].copy()
 
-    def rank_each(
-        self, queries: Sequence[str], k: int, pool: Executor, parts: int
-    ) -> list[NDArray[np.uint32]]:
-        """The numbers of the best k documents of many queries, as `rank` finds them, ranked in so
-        many parts at the same time."""
-        if not self._postings.frequent or not 0 < k <= min(SHORT_LIST, self._postings.documents):
-            return [self.rank(query, k)[0] for query in queries]
-        terms, weights, ends = array("q"), array("f"), array("q")
-        for query in queries:
-            its_terms, its_weights = self._weigh(query)
-            terms.extend(its_terms)
-            weights.extend(its_weights)
-            ends.append(len(terms))
-        count = len(queries)
-        numbers, scores = np.empty((count, k), np.uint32), np.empty((count, k), np.float32)
-        sizes = np.zeros(count, np.int64)
-        asked = [each.buffer_info()[0] for each in (terms, weights, ends)]
-        found = [each.ctypes.data for each in (numbers, scores, sizes)]
-
-        def rank(part: int) -> None:
-            first, end = count * part // parts, count * (part + 1) // parts
-            scratch = self._room().scratch
-            _rank_each(self._postings.pointer, *asked, first, end, k, *scratch, *found)
-
-        for _ in pool.map(rank, range(parts)):
-            pass
-        return [
-            self.rank(query, k)[0] if size == _TOO_MANY_TERMS else numbers[i, : self._checked(size)]
-            for i, (query, size) in enumerate(zip(queries, sizes.tolist(), strict=True))
-        ]
+    def rank_batch(
+        self, queries: Sequence[str], k: int, pool: Executor, helpers: int
+    ) -> "RankedBatch":
+        """Begin to rank many queries, as `rank` does, on so many threads of a pool."""
+        return RankedBatch(self, queries, k, pool, helpers)
 
     def _weigh(self, query: str) -> "tuple[array[int], array[float]]":
         """The terms of a query that any document has, and what they weigh."""
@@ -348,6 +326,63 @@ class Index:
 
     def _damaged(self, why: object = "its search index leads nowhere") -> DamageError:
         return damaged(self._folder.parent, why)
+
+
+class RankedBatch:
+    """Queries that are being ranked by threads of a pool, and by whoever asks for a result that is
+    not there yet: nobody waits while there is something to rank."""
+
+    def __init__(
+        self, index: Index, queries: Sequence[str], k: int, pool: Executor, helpers: int
+    ) -> None:
+        self._index, self._queries, self._k = index, queries, k
+        postings = index._postings
+        # The others are ranked one by one, when they are asked for.
+        count = len(queries) if 0 < k <= min(SHORT_LIST, postings.documents) else 0
+        count = count if postings.frequent else 0
+        terms, weights, ends = array("q"), array("f"), array("q")
+        for query in queries[:count]:
+            its_terms, its_weights = index._weigh(query)
+            terms.extend(its_terms)
+            weights.extend(its_weights)
+            ends.append(len(terms))
+        self._terms = terms, weights, ends
+        self._next = array("q", [0])
+        self._numbers = np.empty((count, max(k, 0)), np.uint32)
+        self._scores = np.empty(self._numbers.shape, np.float32)
+        self._sizes = np.full(len(queries), _NOT_YET if count else _TOO_MANY_TERMS, np.int64)
+        begun = threading.Semaphore(0)
+
+        def help_out() -> None:
+            begun.release()
+            self._rank(count)
+
+        self._helpers = [pool.submit(help_out) for _ in range(helpers if count else 0)]
+        # A thread that computes in Python would keep the lock for milliseconds.
+        for _ in self._helpers:
+            begun.acquire()
+
+    def numbers(self, i: int) -> NDArray[np.uint32]:
+        """The numbers of the best k documents of the i-th query."""
+        while self._sizes[i] == _NOT_YET and self._rank(1):
+            pass
+        if self._sizes[i] == _NOT_YET:
+            for helper in self._helpers:
+                helper.result()
+        size = int(self._sizes[i])
+        if size == _TOO_MANY_TERMS:
+            return self._index.rank(self._queries[i], self._k)[0]
+        return self._numbers[i, : self._index._checked(size)]
+
+    def _rank(self, most: int) -> int:
+        """Rank so many queries that nobody has begun; how many there were."""
+        index = self._index
+        terms, weights, ends = (each.buffer_info()[0] for each in self._terms)
+        return int(_rank_some(
+            index._postings.pointer, terms, weights, ends, len(self._numbers),
+            self._next.buffer_info()[0], most, self._k, *index._room().scratch,
+            self._numbers.ctypes.data, self._scores.ctypes.data, self._sizes.ctypes.data,
+        ))  # fmt: skip
 
 
 def _encode(term: str) -> bytes:
