@@ -27,7 +27,7 @@ def test_kills_lose_nothing_and_do_nothing_twice(
         f"episodes = {episodes}\nmax_steps = 12\n"
     )
     whole = run(str(protocol), "random", out=tmp_path / "whole")
-    arguments = [protocol, tmp_path / "killed", workers, kills, 7, "random"]
+    arguments = [protocol, tmp_path / "killed", workers, kills, 7, "random", episodes]
     done = subprocess.run(
         [sys.executable, NURSERY, *map(str, arguments)],
         capture_output=True,
