@@ -1,8 +1,9 @@
 """Runs that are killed: started by test_killed.py in a process without threads, so it may fork.
 
-Arguments: protocol file, directory, workers, number of kills, seed, agent, episodes. Prints how many
-kills hit a run that was not complete yet. A kill comes at a random moment after a random number of
-episodes: after a random time a quick machine would be done, and a slow one not have begun.
+Arguments: protocol file, directory, workers, number of kills, seed, agent, episodes. Prints how
+many kills hit a run that was not complete yet. A kill comes at a random moment after a random
+number of episodes: after a random time a quick machine would be done, and a slow one not have
+begun.
 """
 
 import os
