@@ -14,14 +14,18 @@ enum {
     PARTS = 1 << 15,    /* unless their terms are so many that these are not enough */
     AHEAD = 6,          /* so many blocks before a block is opened its memory is called for */
     AT_ONCE = 6,        /* terms that are added before a block is asked whether it can be left */
+    MANY = 2,           /* blocks of a group that are opened all at once, where that can be */
     FIRST_BLOCKS = 64,  /* where the first bar is looked for: those with the highest bounds */
 };
 
 static const double DOUBT = 1e-5; /* of all weights: far more than 32-bit numbers can be wrong */
 
-/* Additions are many at a time where the processor can. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+/* Additions are many at a time where the processor can; others do the same by ones (NO_WIDE). */
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) \
+    && !defined(NO_WIDE)
+#include <immintrin.h>
 #define WIDE __attribute__((target_clones("avx2", "default")))
+#define MASKED __attribute__((target("avx512bw")))
 #else
 #define WIDE
 #endif
@@ -80,6 +84,7 @@ typedef struct {
     uint32_t blocks[TOGETHER * GROUP + 1];
     uint16_t bounds[TOGETHER * GROUP + 1]; /* what their documents can score at most */
     uint32_t groups[TOGETHER * GROUP + 1]; /* which of the groups they are in */
+    uint16_t all_bounds[TOGETHER * GROUP];  /* of all blocks of the groups */
     uint16_t parts[PARTS]; /* what each frequent term adds at most in each block of each group */
 } Blocks;
 
@@ -225,6 +230,7 @@ WIDE static int64_t score_block(
         uint64_t first;
     } has[MOST_TERMS];
     int64_t terms = 0;
+    __builtin_prefetch(index->norms + ((int64_t)block << BLOCK_BITS));
     for (int64_t t = 0; t < query->count; t++) {
         int64_t term = query->terms[t];
         if (term < index->frequent) {
@@ -245,15 +251,19 @@ WIDE static int64_t score_block(
         uint32_t low = (uint32_t)__builtin_ctz(documents), below = (UINT32_C(1) << low) - 1;
         uint32_t place = block << BLOCK_BITS | low;
         double total = 0;
-        if (place >= index->documents || index->numbers[place] >= index->documents)
+        if (place >= index->documents)
             return DAMAGED;
         for (int64_t t = 0; t < terms; t++)
             if (has[t].bits >> low & 1) {
                 uint64_t posting = has[t].first + (uint64_t)__builtin_popcount(has[t].bits & below);
                 total += share_of(index, has[t].weight, posting, place);
             }
-        put(best, index->numbers[place], (float)total);
         work->scored++;
+        if (best->size == best->k && (float)total < best->scores[best->k - 1])
+            continue;
+        if (index->numbers[place] >= index->documents)
+            return DAMAGED;
+        put(best, index->numbers[place], (float)total);
     }
     return 0;
 }
@@ -419,6 +429,46 @@ WIDE static uint32_t add_frequent(
     return reached;
 }
 
+#ifdef MASKED
+/* The same for all blocks of a group at once, where a block's sums are one register and a term's bits
+   its mask: a tenth of the instructions. `bounds` are what the blocks' documents can score at most,
+   `rare` what rare terms add of it at most; `reached` gets the documents of each block that can reach
+   the bar. Returns how many terms were added. */
+MASKED static int64_t add_group(
+    const Plan *plan, uint32_t group, const uint16_t *parts, const uint16_t *bounds,
+    const uint16_t *rare, uint16_t bar, uint16_t *sums, uint32_t *reached
+) {
+    __m512i all[GROUP];
+    __m128i rest = _mm_sub_epi16(
+        _mm_loadu_si128((const __m128i *)bounds), _mm_loadu_si128((const __m128i *)rare));
+    uint32_t any;
+    int64_t t = 0;
+    for (int i = 0; i < GROUP; i++)
+        all[i] = rare[i] ? _mm512_loadu_si512(sums + i * BLOCK) : _mm512_setzero_si512();
+    do {
+        int64_t until = t + AT_ONCE < plan->frequent ? t + AT_ONCE : plan->frequent;
+        for (; t < until; t++) {
+            const uint32_t *bits = plan->cells[t][group].bits;
+            const uint16_t *part = parts + t * GROUP;
+            for (int i = 0; i < GROUP; i++)
+                all[i] = _mm512_mask_add_epi16(
+                    all[i], bits[i], all[i], _mm512_set1_epi16((short)part[i]));
+            rest = _mm_sub_epi16(rest, _mm_loadu_si128((const __m128i *)part));
+        }
+        uint16_t least[GROUP];
+        _mm_storeu_si128((__m128i *)least, _mm_subs_epu16(_mm_set1_epi16((short)bar), rest));
+        any = 0;
+        for (int i = 0; i < GROUP; i++) {
+            reached[i] = _mm512_cmpge_epu16_mask(all[i], _mm512_set1_epi16((short)least[i]));
+            any |= reached[i];
+        }
+    } while (any && t < plan->frequent);
+    for (int i = 0; i < GROUP; i++)
+        _mm512_storeu_si512(sums + i * BLOCK, all[i]);
+    return t;
+}
+#endif
+
 /* Whether any document of a block can reach the bar, as far as high bytes of sums tell, rounded up:
    half the work of `add_frequent`, and most blocks of a long query need no more. The block has no
    rare terms, and its bytes must not overflow. */
@@ -479,6 +529,34 @@ static inline uint32_t open_block(
     return add_frequent(plan, block, parts, bound - rare_bounds[block], bar, sums, work);
 }
 
+/* Open a block and all that follow in its group, if they are many and the processor can do it at once;
+   returns the first that was not opened. Sums and what reaches the bar are by place in the group. */
+static int64_t open_group(
+    const Blocks *open, int64_t which, const uint16_t *rare_bounds, int32_t bar, Plan *plan,
+    uint16_t *sums, uint32_t *reached, Work *work
+) {
+#ifdef MASKED
+    int64_t end = which;
+    while (end < open->count && open->groups[end] == open->groups[which])
+        end++;
+    if (end - which >= MANY && __builtin_cpu_supports("avx512bw")) {
+        uint32_t in = open->groups[which], group = open->blocks[which] / GROUP;
+        const uint16_t *rare = rare_bounds + group * GROUP;
+        for (uint32_t i = 0; i < GROUP; i++)
+            if (rare[i]) {
+                memset(sums + i * BLOCK, 0, BLOCK * sizeof *sums);
+                add_rare(plan, group * GROUP + i, sums + i * BLOCK);
+            }
+        work->added += (end - which) * add_group(
+            plan, group, open->parts + in * plan->frequent * GROUP, open->all_bounds + in * GROUP,
+            rare, (uint16_t)bar, sums, reached);
+        work->opened += end - which;
+        return end;
+    }
+#endif
+    return which;
+}
+
 /* The blocks of some groups whose bounds reach the bar. */
 static void choose(
     const Plan *plan, const uint16_t *rare_bounds, const uint32_t *groups, int64_t count,
@@ -487,7 +565,8 @@ static void choose(
     work->bounded += count * GROUP;
     open->count = 0;
     for (int64_t i = 0; i < count; i++) {
-        uint16_t bounds[GROUP], *parts = open->parts + i * plan->frequent * GROUP;
+        uint16_t *bounds = open->all_bounds + i * GROUP;
+        uint16_t *parts = open->parts + i * plan->frequent * GROUP;
         bound_blocks(plan, rare_bounds, groups[i], parts, bounds);
         for (uint32_t j = 0; j < GROUP; j++) {
             open->blocks[open->count] = groups[i] * GROUP + j;
@@ -531,6 +610,7 @@ EXPORT int64_t rank(
     Blocks first, open;
     uint32_t groups[TOGETHER + 1];
     uint16_t sums[TOGETHER * GROUP * BLOCK], least;
+    uint32_t reached[GROUP];
     int64_t some = 0, passed = 0, together, damaged;
     double scale = plan_query(index, &query, &plan), doubt = DOUBT * SCALE / scale;
     int32_t bar = 1;
@@ -570,13 +650,18 @@ EXPORT int64_t rank(
             some += group_bounds[group] >= bar;
         }
         choose(&plan, rare_bounds, groups, some, bar, &open, work);
-        for (int64_t i = 0; i < open.count && !damaged; i++) {
-            uint32_t block = open.blocks[i], documents;
+        for (int64_t i = 0, opened = 0; i < open.count && !damaged; i++) {
+            uint32_t block = open.blocks[i], in = block % GROUP, documents;
             while (passed < first.count && first.blocks[passed] < block)
                 passed++;
             if (open.bounds[i] < bar || (passed < first.count && first.blocks[passed] == block))
                 continue;
-            documents = open_block(&open, i, rare_bounds, bar, &plan, sums, work);
+            if (i >= opened)
+                opened = open_group(&open, i, rare_bounds, bar, &plan, sums, reached, work);
+            if (i >= opened)
+                documents = open_block(&open, i, rare_bounds, bar, &plan, sums, work);
+            else if ((documents = reached[in]))
+                documents &= those_in(sums + in * BLOCK, bar, UINT16_MAX + 1);
             if (documents) {
                 damaged = score_block(index, &query, block, documents, &best, work);
                 bar = bar_of(&best, doubt, scale);

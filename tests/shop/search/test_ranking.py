@@ -1,13 +1,17 @@
 """Leaving out what cannot matter changes nothing: the same documents, scores and order, wherever
 documents lie; and most is left out."""
 
+import json
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from errands import native
 from errands.shop.search.index import Index, IndexWriter
 from errands.shop.search.terms import collect_terms
 
@@ -148,6 +152,35 @@ def test_a_query_leaves_no_trace(wide: tuple[Index, list[str]]) -> None:
         index.rank(text, 10)
     again = index.rank("w1x w2x", 50)
     assert (first[0].tolist(), first[1].tolist()) == (again[0].tolist(), again[1].tolist())
+
+
+def test_any_processor_finds_the_same(wide: tuple[Index, list[str]], tmp_path: Path) -> None:
+    """The library as one is served whose processor can do no more than C says."""
+    index, documents = wide
+    queries = [" ".join(text.split()[:size]) for text in documents[::40] for size in (2, 7, 12)]
+    plain = tmp_path / "plain.so"
+    native.build(plain, [*(native.compiler() or ()), "-DNO_WIDE"])
+    asked = tmp_path / "asked.json"
+    asked.write_text(json.dumps({"folder": str(index._folder), "queries": queries}))
+    told = subprocess.run(
+        [sys.executable, "-c", _RANK_PLAIN, str(plain), str(asked)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    found = [index.rank(query, 20) for query in queries]
+    assert json.loads(told.stdout) == [[each.tolist() for each in one] for one in found]
+
+
+_RANK_PLAIN = """
+import ctypes, json, sys
+from pathlib import Path
+from errands import native
+native._library = lambda: ctypes.CDLL(sys.argv[1])
+from errands.shop.search.index import Index
+asked = json.loads(Path(sys.argv[2]).read_text())
+index = Index(Path(asked["folder"]))
+found = [index.rank(query, 20) for query in asked["queries"]]
+print(json.dumps([[each.tolist() for each in one] for one in found]))
+"""
 
 
 def test_few_blocks_are_opened_where_likes_lie_together(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ scored, the worst of them is a bar, and blocks bounded below it are never opened
 from the blocks with the highest bounds. All others that reach it are opened in document order: a
 term's bits say which of the block's 32 documents it is in, and what it adds at most goes to these,
 to all at once, terms that may add most first. A block is left as soon as its best sum and what is
-still to come stay below the bar; long queries try that on the sums' high bytes first. Whoever gets
-over it is scored exactly (`native/ranking.c`).
+still to come stay below the bar; long queries try that on the sums' high bytes first, or, where the
+processor has masks (AVX-512), on all blocks of a group together. Whoever gets over it is scored
+exactly (`native/ranking.c`).
 
 `IndexWriter` collects documents in any order; `Index` opens the result and ranks. By hand because
 no library in Python's reach gives Lucene's order to the last tie, which published numbers need.
