@@ -20,7 +20,7 @@ enum {
 
 static const double DOUBT = 1e-5; /* of all weights: far more than 32-bit numbers can be wrong */
 
-/* Additions are many at a time where the processor can; others do the same by ones (NO_WIDE). */
+/* Additions are many at a time where the processor can; others do the same one by one (NO_WIDE). */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(NO_WIDE)
 #include <immintrin.h>
