@@ -44,8 +44,7 @@ from errands.runs.protocol import Protocol, ProtocolError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.verification import Verify
 from errands.shop.goals import GoalSet, shuffled
-from errands.shop.navigation import ITEM, RESULTS
-from errands.shop.product import Product
+from errands.shop.navigation import ITEM, RESULTS, State
 from errands.shop.rewards.registry import rules_key
 from errands.shop.rewards.rules import RewardRules
 from errands.shop.splits import overlap_remark, split_indices
@@ -333,8 +332,8 @@ class _ShopTrack:
     """Counts pages, products and searches, and sees whether the wanted product is among results."""
 
     def __init__(self) -> None:
-        self._states: set[tuple[str, str, int, int, Any]] = set()
-        self._items: dict[int, Product] = {}
+        self._states: list[State] = []
+        self._items: set[int] = set()
         self._searches = 0
         self._found = False
         self._last: Any = None
@@ -342,27 +341,30 @@ class _ShopTrack:
 
     def saw(self, env: Any, observation: Any, action: str, info: Mapping[str, Any]) -> None:
         self._actions.saw(action, info)
-        episode = env.episode
-        page = episode.page
+        page = env.episode.page
         state = page.state
         if state is self._last:
             return
         self._last = state
+        self._states.append(state)
         kind = state.page
-        self._states.add((kind, state.query, state.number, state.product, state.options))
+        if kind == ITEM:
+            if state.product not in self._items:
+                self._items.add(state.product)
+                # At once: products are large, and not kept for a look at the end.
+                self._found = self._found or is_perfect(env.episode, state.product, page.product)
+            return
         if kind == RESULTS and not self._found:
-            wanted = episode.goal.asin
+            wanted = env.episode.goal.asin
             # Few pages have a link of that name, and one look tells which.
             if wanted.lower() in page.clicks:
                 self._found = any(card.asin == wanted for card in page.cards)
-        if kind == ITEM:
-            self._items[state.product] = page.product
-        elif action.startswith("search["):
+        if action.startswith("search["):
             self._searches += 1
 
     def figures(self) -> dict[str, Any]:
         return {
-            "states": len(self._states),
+            "states": len({(s.page, s.query, s.number, s.product, s.options) for s in self._states}),
             "items": len(self._items),
             "searches": self._searches,
         }
@@ -373,8 +375,9 @@ class _ShopTrack:
         actions = self._actions
         parts = {**bought, "invalid": actions.invalid, "cluster": episode.goal.asin}
         if info["score"] < 1.0:
-            found = self._found or any(is_perfect(episode, *item) for item in self._items.items())
-            trace = ShopTrace(found, actions.steps, actions.invalid, actions.last, actions.idle)
+            trace = ShopTrace(
+                self._found, actions.steps, actions.invalid, actions.last, actions.idle
+            )
             parts["failure"] = shop_failure(info["score"], bought, trace)
         return parts
 
