@@ -236,9 +236,9 @@ WIDE static int64_t score_block(
         if (term < index->frequent) {
             const Cell *cells = cells_of(index, term);
             has[terms].bits = bits_of(cells, block);
-            has[terms].first = index->starts[term] + postings_before(cells, block);
             if (!(has[terms].bits & documents))
                 continue;
+            has[terms].first = index->starts[term] + postings_before(cells, block);
             if (has[terms].first + (uint64_t)__builtin_popcount(has[terms].bits)
                 > index->starts[term + 1])
                 return DAMAGED;
