@@ -21,7 +21,7 @@ enum {
 static const double DOUBT = 1e-5; /* of all weights: far more than 32-bit numbers can be wrong */
 
 /* Additions are many at a time where the processor can; others do the same one by one (NO_WIDE). */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) \
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(NO_WIDE)
 #include <immintrin.h>
 #define WIDE __attribute__((target_clones("avx2", "default")))
