@@ -113,7 +113,9 @@ def narrow_names(path: Sequence[str], title: str, brand: str = "") -> list[str]:
         joined = _stem(part.strip()) in stems
         plain = part.strip() if joined else " ".join(_spaced(part).split())
         for name in _ALTERNATIVES.split(_without_maker(plain, title, brand)):
-            words = [_WHOM.get(word, word) for word in name.strip().lower().split()]
+            words = [_WHOM.get(word, word) for word in name.lower().split()]
+            while words and not _TOKEN.search(words[-1]):
+                words.pop()
             if words:
                 names[" ".join(words)] = None
     return list(names)
