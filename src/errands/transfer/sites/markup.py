@@ -16,8 +16,8 @@ from errands.nesting import shallow
 
 __all__ = [
     "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute", "canonical",
-    "first_attribute", "first_match", "first_text", "meta", "parse", "plain", "result_count",
-    "text_of", "without_tags",
+    "drop_scripts", "first_attribute", "first_match", "first_text", "meta", "parse", "plain",
+    "result_count", "text_of", "without_tags",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
@@ -40,9 +40,14 @@ def parse(html: str, *, keep_scripts: bool = False) -> LexborHTMLParser:
     safe = shallow(html[:LONGEST_PAGE]).encode("utf-8", "replace").decode("utf-8")
     tree = LexborHTMLParser(safe or "<html></html>")
     if not keep_scripts:
-        for node in tree.css(_DROPPED):
-            node.decompose()
+        drop_scripts(tree)
     return tree
+
+
+def drop_scripts(tree: LexborHTMLParser) -> None:
+    """Leave out what is not for reading, once it was read as data."""
+    for node in tree.css(_DROPPED):
+        node.decompose()
 
 
 def plain(text: str | None) -> str:

@@ -86,11 +86,11 @@ class ShownPrices(NamedTuple):
 
 def page_habits(tree: LexborHTMLParser, url: str = "", currency: str = "") -> Habits:
     """How prices are written on a page, by its language and its shop's country."""
-    language = first_attribute(tree, "lang", "html") or meta(tree, "og:locale")
-    region = _COUNTRY.search(_host(url))
     told = meta(tree, "og:locale")
+    language = first_attribute(tree, "lang", "html") or told
+    region = _COUNTRY.search(_host(url))
     if not re.search(r"[-_]", language) and told.lower().startswith(language.lower()[:2]):
-        language = told or language
+        language = told
     country = region[1].upper() if region and region[1] not in _NO_COUNTRY else ""
     if country and not re.search(r"[-_][A-Za-z]{2}\b", language):
         language = f"{language or 'und'}-{country}"
@@ -162,7 +162,7 @@ def settled(
         amounts = ", ".join(f"{amount:g}" for amount in sorted(shown.asked)[:_MOST_TOLD])
         return Money(), (f"price: {amounts} are shown, and nothing tells which one is asked",)
     first = given[0]
-    if _agree(first, shown.asked) or any(_same(first, one) for one in [shown.main]):
+    if _agree(first, shown.asked) or _same(first, shown.main):
         return first, ()
     if shown.main.prices and _is_instalment(shown.main, first):
         return first, ()
@@ -285,10 +285,7 @@ def _read(node: LexborNode, said: str, habits: Habits) -> Money:
 def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
     """What a place's price is: what is asked, an old one or a part, another product's."""
     is_old = False
-    above: LexborNode | None = node
-    for height in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
+    for height, above in enumerate(_upwards(node)):
         if above.tag in _STRIKING:
             is_old = True
         if above.tag in ("header", "footer", "nav", "select", "option"):
@@ -301,8 +298,17 @@ def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
             is_old = True
         if _OTHERS.search(names) or (above.tag == "a" and height):
             return "other"
-        above = above.parent
     return "old" if is_old else "asked"
+
+
+def _upwards(node: LexborNode) -> Iterator[LexborNode]:
+    """A node and what it is in, up to the whole page."""
+    above: LexborNode | None = node
+    for _ in range(_HIGHEST):
+        if above is None or above.tag in ("body", "html"):
+            return
+        yield above
+        above = above.parent
 
 
 _NOT_AN_OPTION: Final = re.compile(
@@ -371,17 +377,9 @@ def _without_common(values: list[str]) -> list[str]:
 
 def _is_for_the_cart(box: LexborNode) -> bool:
     """Whether what is chosen goes into the cart with the product."""
-    above: LexborNode | None = box
-    for _ in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
-        if above.tag == "form":
-            names = (
-                f"{attribute(above, 'action')} {attribute(above, 'class')} {attribute(above, 'id')}"
-            )
-            return bool(_CART.search(names.lower()))
-        above = above.parent
-    return False
+    form = next((above for above in _upwards(box) if above.tag == "form"), None)
+    names = " ".join(attribute(form, name) for name in ("action", "class", "id"))
+    return bool(_CART.search(names.lower()))
 
 
 def _names(box: LexborNode, name: str) -> str:
@@ -395,16 +393,12 @@ def _is_count(values: list[str]) -> bool:
 
 
 def _is_elsewhere(box: LexborNode) -> bool:
-    above: LexborNode | None = box
-    for _ in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
+    for above in _upwards(box):
         if above.tag in ("header", "footer", "nav"):
             return True
         names = f"{attribute(above, 'class')} {attribute(above, 'id')}".lower()
         if above is not box and re.search(r"footer|header|search|newsletter|review", names):
             return True
-        above = above.parent
     return False
 
 
