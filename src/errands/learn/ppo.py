@@ -7,8 +7,9 @@ Schulman et al. (2017), with the details that CleanRL lists: generalised advanta
 every batch; the clipped objective; several epochs over minibatches of each batch; a learning
 rate that falls to 0. In our own shop the critic knows the goals of training (`learn.critic`); in
 any other environment the model itself tells what pages are worth. Searching is done by a fixed
-source of queries. All randomness comes from the seed and is kept in the checkpoint with the state
-of every environment, so a training that was killed goes on to the same weights.
+source of queries, unless the model is one that chooses among them. All randomness comes from the
+seed and is kept in the checkpoint with the state of every environment, so a training that was
+killed goes on to the same weights.
 """
 
 import random
@@ -32,7 +33,6 @@ from errands.learn.checkpoint import (
     digest,
     load_state,
     load_weights,
-    read_info,
     read_progress,
     save,
     versions,
@@ -53,8 +53,8 @@ from errands.learn.source import (
     check_env,
     check_resumed,
     curve,
-    goals_key,
     model_source,
+    reinforcement_info,
 )
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
@@ -160,27 +160,13 @@ def train_ppo(
         )
     stored = read_progress(folder, options.resume, ALGORITHM)
     watch = Stopwatch()
+    is_resumed = stored is not None
     config, source = model_source(
-        training_env, folder if stored is not None else start, config, demonstrations
+        training_env, folder if is_resumed else start, config, demonstrations, is_resumed=is_resumed
     )
     search = search or default_search(config.choice.encoder)
-    if stored is not None:
-        words_from = read_info(folder, "choice").config.get("words_from", "")
-        source = source._replace(words_from=words_from)
-    info = CheckpointInfo(
-        kind="choice",
-        trained="reinforcement",
-        config={
-            **msgspec.to_builtins(config),
-            "words_from": source.words_from,
-            "queries_from": search.name,
-            "protocol": dict(training_env.protocol),
-            "goals": goals_key(training_env.goals),
-        },
-        words=source.builder.reader(config.choice).words,
-        checksum=training_env.checksum,
-        fingerprint=fingerprint(demonstrations.choices) if demonstrations else "",
-    )
+    shown = fingerprint(demonstrations.choices) if demonstrations else ""
+    info = reinforcement_info(training_env, config, source, search, shown)
     first = 0
     if stored is not None:
         first = stored["update"] * config.batch_size
@@ -409,11 +395,11 @@ class _PPOTrainer:
         )
         advantage = advantages(reward, goes_on, value, next_value, config.gamma, config.gae_lambda)
         target = advantage + value
-        # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
-        # matters little on some kind must not be blown up.
         # What was searched for a model that does not search is not its own.
         is_choice = torch.stack([step.is_choice for step in steps]) > 0
         chosen = advantage[is_choice] if is_choice.any() else advantage
+        # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
+        # matters little on some kind must not be blown up.
         advantage = (advantage - chosen.mean()) / (chosen.std(correction=0) + 1e-8)
         return [
             _Sample(
@@ -440,25 +426,20 @@ class _PPOTrainer:
         rng = random.Random(f"{self.config.seed} minibatches {self.update} {epoch}")
         size = self.config.minibatch_size
         keyed = sorted(
-            (self._size(sample.view) + rng.random() * 12, place)
-            for place, sample in enumerate(samples)
+            (len(sample.view[0]) + rng.random() * 12, place) for place, sample in enumerate(samples)
         )
         order = [place for _, place in keyed]
         parts = [order[at : at + size] for at in range(0, len(order), size)]
         rng.shuffle(parts)
         return [[samples[place] for place in part] for part in parts]
 
-    @staticmethod
-    def _size(view: Any) -> int:
-        return len(view[0])
-
     def _step_on(self, samples: Sequence[_Sample]) -> dict[str, float]:
         """One step of the optimizer."""
         config = self.config
-        batch = to_device(self.reader.pack([sample.view for sample in samples]), self.device)
+        views, *parts = zip(*samples, strict=True)
+        batch = to_device(self.reader.pack(views), self.device)
         action, log_prob, advantage, target, is_choice, known = (
-            torch.stack([sample[part] for sample in samples]).to(self.device)
-            for part in range(1, 7)
+            torch.stack(part).to(self.device) for part in parts
         )
         output = self.model(batch)
         values = output.values if self.critic is None else self.critic(known)

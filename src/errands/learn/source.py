@@ -19,7 +19,7 @@ from errands.learn.evaluation import EvalConfig, EvalResult, evaluate
 from errands.learn.models.builder import ModelBuilder, load_builder, new_builder
 from errands.learn.models.choice import ChoiceConfig, with_pictures
 from errands.learn.policy import Policy, choice_config
-from errands.learn.rollout import QuerySource, Rollout
+from errands.learn.rollout import QuerySource, Rollout, SearchPolicy
 from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "curve",
     "goals_key",
     "model_source",
+    "reinforcement_info",
 ]
 
 BEST: Final = "best"
@@ -77,12 +78,16 @@ def model_source(
     config: Config,
     demonstrations: Demonstrations | None,
     pictures: Pictures | None = None,
+    *,
+    is_resumed: bool = False,
 ) -> tuple[Config, ModelSource]:
-    """The model of a checkpoint, or a new one, and the config with it."""
+    """The model of a checkpoint, or a new one, and the config with it; `is_resumed` if the
+    checkpoint is this training's own."""
     if checkpoint is not None:
         info = read_info(checkpoint, "choice")
         choice = choice_config(info, checkpoint)
-        builder, words_from = load_builder(checkpoint, choice, info.words), "checkpoint"
+        builder = load_builder(checkpoint, choice, info.words)
+        words_from = info.config.get("words_from", "") if is_resumed else "checkpoint"
         pictures = checkpoint_pictures(checkpoint, pictures)
     else:
         builder, words_from = _new_builder(training_env, config, demonstrations)
@@ -95,6 +100,31 @@ def model_source(
         before = read_fingerprints(checkpoint)
         goals = None if before is None else goals | before
     return changed, ModelSource(builder, words_from, pictures, goals)
+
+
+def reinforcement_info(
+    training_env: TrainingEnv,
+    config: PlayingConfig,
+    source: ModelSource,
+    search: SearchPolicy,
+    demonstrations: str,
+) -> CheckpointInfo:
+    """What the checkpoint of a training is that learns from rewards; `demonstrations` are the
+    fingerprint of those it learns from, too."""
+    return CheckpointInfo(
+        kind="choice",
+        trained="reinforcement",
+        config={
+            **msgspec.to_builtins(config),
+            "words_from": source.words_from,
+            "queries_from": search.name,
+            "protocol": dict(training_env.protocol),
+            "goals": goals_key(training_env.goals),
+        },
+        words=source.builder.reader(config.choice).words,
+        checksum=training_env.checksum,
+        fingerprint=demonstrations,
+    )
 
 
 def _new_builder(
