@@ -4,7 +4,7 @@ data-vocabulary.org, Open Graph's product, or Shopify's JSON.
 The proof that a third site is easy: no selector of any shop is in here. Where results are must be
 told (`search`, an address with `{query}` and `{page}`); a page of results is an `ItemList`, or
 just several products, each with its address. What data leaves open, the page itself may show
-(`shown`); where both contradict one another, the record says so.
+(`shown`, `shown_options`); where both contradict one another, the record says so.
 """
 
 import re
@@ -42,7 +42,8 @@ from errands.transfer.sites.record import (
 )
 from errands.transfer.sites.schema_data import Thing, inside, kinds_of, things, value_text, values
 from errands.transfer.sites.shopify import shopify_product
-from errands.transfer.sites.shown import page_habits, settled, shown_options, shown_prices
+from errands.transfer.sites.shown import page_habits, settled, shown_prices
+from errands.transfer.sites.shown_options import shown_options
 from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["SAVED", "SchemaOrg"]
