@@ -40,7 +40,7 @@ from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.pictures import Pictures
 from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
-from errands.learn.evaluation import EvalConfig, EvalResult
+from errands.learn.evaluation import EvalConfig
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy
@@ -48,6 +48,8 @@ from errands.learn.rollout import Rollout, SearchPolicy, default_search
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
+    RLProgress,
+    RLResult,
     check_env,
     check_resumed,
     curve,
@@ -144,34 +146,6 @@ PRESETS: Final = {
         mean_entropy=True,
     ),
 }
-
-
-class RLProgress(NamedTuple):
-    """How far a training is."""
-
-    step: int
-    steps: int
-    score: float
-    """Means of the last finished episodes: of 100 x the reward, and of rewards of 1."""
-    success: float
-
-
-class RLResult(NamedTuple):
-    """How a training ended."""
-
-    folder: Path
-    steps: int
-    episodes: int
-    score: float
-    success: float
-    steps_per_second: float
-    steps_per_cpu_second: float
-    shares: dict[str, float]
-    """Of the time: environment, encoding, model, learning, saving, evaluation."""
-    words_from: str
-    evaluated: EvalResult | None
-    """The last evaluation, if there was one, and the best."""
-    best: EvalResult | None
 
 
 def train_rl(

@@ -42,7 +42,7 @@ from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
-from errands.learn.evaluation import EvalConfig, EvalResult
+from errands.learn.evaluation import EvalConfig
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy
@@ -50,6 +50,8 @@ from errands.learn.rollout import Rollout, SearchPolicy, VectorShop, default_sea
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
+    RLProgress,
+    RLResult,
     check_env,
     check_resumed,
     curve,
@@ -60,7 +62,7 @@ from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
 from errands.learn.trainer import TrainingOptions
 
-__all__ = ["PRESETS", "PPOConfig", "PPOProgress", "PPOResult", "advantages", "train_ppo"]
+__all__ = ["PRESETS", "PPOConfig", "advantages", "train_ppo"]
 
 ALGORITHM: Final = "ppo"
 """What `errands train` calls it."""
@@ -109,31 +111,6 @@ class PPOConfig(msgspec.Struct, frozen=True, kw_only=True, rename={"total_timest
 PRESETS: Final = {"small": PPOConfig()}
 
 
-class PPOProgress(NamedTuple):
-    """How far a training is."""
-
-    step: int
-    steps: int
-    score: float
-    success: float
-
-
-class PPOResult(NamedTuple):
-    """How a training ended."""
-
-    folder: Path
-    steps: int
-    episodes: int
-    score: float
-    success: float
-    steps_per_second: float
-    steps_per_cpu_second: float
-    shares: dict[str, float]
-    words_from: str
-    evaluated: EvalResult | None
-    best: EvalResult | None
-
-
 def train_ppo(
     training_env: TrainingEnv,
     folder: Path,
@@ -144,7 +121,7 @@ def train_ppo(
     search: SearchPolicy | None = None,
     evaluation: EvalConfig | None = None,
     options: TrainingOptions | None = None,
-) -> PPOResult:
+) -> RLResult:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `start` is the checkpoint of a choice model, `demonstrations` tell a model from scratch what
@@ -281,7 +258,7 @@ class _PPOTrainer:
     def step(self) -> int:
         return self.update * self.config.batch_size
 
-    def train(self, rollout: Rollout, log: Log) -> PPOResult:
+    def train(self, rollout: Rollout, log: Log) -> RLResult:
         config, options = self.config, self.options
         first = self.step
         if self.evaluation is not None and not first:
@@ -302,7 +279,7 @@ class _PPOTrainer:
             figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
             log(self.step, curve(self.recent) | figures)
             total = config.num_updates * config.batch_size
-            options.on_progress(PPOProgress(self.step, total, **curve(self.recent)))
+            options.on_progress(RLProgress(self.step, total, **curve(self.recent)))
             if options.stop():
                 break
             if time.monotonic() - saved > options.save_every:
@@ -311,7 +288,7 @@ class _PPOTrainer:
         rate = speed.whole(self.step - first)
         self._save(rollout)
         evaluated, best = self.kept.results()
-        return PPOResult(
+        return RLResult(
             self.folder,
             self.step,
             self.episodes,

@@ -1,4 +1,5 @@
-"""What trainings in the shop share: the model they begin with, what is resumed, the best so far."""
+"""What trainings in the shop share: the model they begin with, what is resumed, the best so far,
+and what they tell."""
 
 import hashlib
 import random
@@ -25,6 +26,8 @@ from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 __all__ = [
     "BestCheckpoint",
     "ModelSource",
+    "RLProgress",
+    "RLResult",
     "check_env",
     "check_resumed",
     "curve",
@@ -56,6 +59,34 @@ class PlayingConfig(Protocol):
     def vocabulary_size(self) -> int: ...
     @property
     def seed(self) -> int: ...
+
+
+class RLProgress(NamedTuple):
+    """How far a training is."""
+
+    step: int
+    steps: int
+    score: float
+    """Means of the last finished episodes: of 100 x the reward, and of rewards of 1."""
+    success: float
+
+
+class RLResult(NamedTuple):
+    """How a training ended."""
+
+    folder: Path
+    steps: int
+    episodes: int
+    score: float
+    success: float
+    steps_per_second: float
+    steps_per_cpu_second: float
+    shares: dict[str, float]
+    """Of the time: environment, encoding, model, learning, saving, evaluation."""
+    words_from: str
+    evaluated: EvalResult | None
+    """The last evaluation, if there was one, and the best."""
+    best: EvalResult | None
 
 
 class ModelSource(NamedTuple):
