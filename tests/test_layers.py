@@ -70,8 +70,8 @@ INSIDE: dict[str, str] = {
     """,
     "learn": """
         data timing tracker
-        < models rollout teacher explaining_teacher
-        < checkpoint critic environments
+        < models rollout teacher
+        < checkpoint critic environments explaining_teacher
         < trainer
         < imitation search
         < policy

@@ -127,6 +127,7 @@ def test_two_judges_an_interval_and_an_export(place: Path) -> None:
     [
         (["--judge", "ann"], "goes with --web"),
         (["--web", "--judge", "../ann"], "letters, digits"),
+        (["--web", "--judge", "synonym"], "the rules are called so"),
         (["--web", "--export", "x.csv"], "--web serves pages"),
         (["--export", "x.csv"], "name their files with --hand"),
         (["--interval", "5"], "half an interval"),

@@ -129,6 +129,22 @@ def test_what_pays_is_learnt(encoder: Any, tmp_path: Path) -> None:
     assert trained.episodes == 640
 
 
+class _Recorded:
+    """An environment that remembers what was done in it."""
+
+    def __init__(self, env: ShopVectorEnv) -> None:
+        self._env = env
+        self.num_envs = env.num_envs
+        self.actions: list[str] = []
+
+    def reset(self, *, options: Any = None) -> tuple[Sequence[str], dict[str, Any]]:
+        return self._env.reset(options=options)
+
+    def step(self, actions: Sequence[str]) -> tuple[Sequence[str], Any, Any, Any, Any]:
+        self.actions += actions
+        return self._env.step(actions)
+
+
 class _OnlySearches(_OneButtonPays):
     """Nothing to choose: everyone stands before a search bar, and some searches pay."""
 
@@ -247,6 +263,17 @@ def test_goes_on_from_imitation_and_plays(little: Catalog, taught: Path, tmp_pat
         if not torch.equal(weight, after)
     }
     assert {"w6.weight", "value.0.weight"} <= moved
+
+
+def test_a_matching_model_chooses_its_queries(little: Catalog, tmp_path: Path) -> None:
+    matching = ChoiceConfig(encoder="matching", width=8, layers=1, heads=2)
+    config = msgspec.structs.replace(SMALL, choice=matching, total_timesteps=3 * 8)
+    env = _Recorded(_env(little))
+    train_rl(TrainingEnv(env, GOALS), tmp_path / "rl", config)
+    assert read_info(tmp_path / "rl", "choice").config["queries_from"] == "chosen"
+    assert open_policy(str(tmp_path / "rl")).chooses_queries
+    assert any(action.startswith("search[") for action in env.actions)
+    assert "click[search]" not in env.actions
 
 
 def test_at_first_only_the_critic_learns(little: Catalog, taught: Path, tmp_path: Path) -> None:

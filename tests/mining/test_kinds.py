@@ -72,6 +72,9 @@ def test_names_leave_out_the_maker_and_the_product() -> None:
     ]
     # A word that the title has is one word.
     assert narrow_names(["MacBooks"], "Apple MacBook Air") == ["macbooks"]
+    # A sign at its end is no noun.
+    assert narrow_names(["Toys –", "*", "Mugs + *"], "x") == ["mugs", "toys"]
+    assert _kind("Zor Widget", ["Toys –"]) == "toys"
 
 
 def test_what_several_makers_say_is_a_kind() -> None:

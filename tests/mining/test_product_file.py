@@ -138,6 +138,9 @@ def test_pictures() -> None:
     assert item["images"] == [PICTURE]
     assert "picture is no web address: a drawn one" in remarks
     assert "no picture: a drawn one" in _item({})[1]
+    # Objects may have the name of an address and nothing in it.
+    item, remarks = _item({"images": [{"src": None}, {"url": ""}, {"link": "https://a.example/2"}]})
+    assert item["images"] == ["https://a.example/2"]
 
 
 @pytest.mark.parametrize(

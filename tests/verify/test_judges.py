@@ -102,6 +102,13 @@ def test_a_table_has_both_and_the_page_too(material: Material) -> None:
     assert json.loads(json.dumps(made.plain()))["judges"][0]["first"] == "ann"
 
 
+def test_a_judge_does_not_take_the_place_of_the_rules(material: Material) -> None:
+    scores = two_judges(material)["ann"]
+    for name in ("released", "synonym"):
+        with pytest.raises(SettingError, match=f"A judge is called '{name}'"):
+            verify(material, "synonym", {name: scores})
+
+
 def test_judges_without_a_common_purchase_are_told(material: Material) -> None:
     judges = two_judges(material)
     judges["bob"] = {}

@@ -139,9 +139,7 @@ def server(words: Sequence[str]) -> Iterator[ServerProcess]:
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process that runs, in its own code and in the system's."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    fields = stat.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(_ticks(pid)[:2]) / os.sysconf("SC_CLK_TCK")
 
 
 def family_cpu_seconds(root: int) -> float:
@@ -149,9 +147,14 @@ def family_cpu_seconds(root: int) -> float:
     total = 0
     for pid in _family(root):
         with contextlib.suppress(OSError, ValueError):
-            stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-            total += sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+            total += sum(_ticks(pid))
     return total / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> list[int]:
+    """CPU time in its own code and in the system's, then the same of children that were noticed."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    return list(map(int, stat.rpartition(")")[2].split()[11:15]))
 
 
 def _family(root: int) -> Iterator[int]:

@@ -96,7 +96,7 @@ def verify_reward(
         raise SettingError("--judge says who scores on the page; it goes with --web.")
     if export is not None and not hand:
         raise SettingError("--export writes what people judged; name their files with --hand.")
-    named = _judge(judge)
+    named = _judge(judge, rules)
     with closing(open_run(run)) as store:
         place = hand[0] if hand else None
         if web and place is None:
@@ -133,8 +133,10 @@ def verify_reward(
         results.print(f"Written: {out}")
 
 
-def _judge(name: str) -> str:
-    """A name that can be a part of a file's."""
+def _judge(name: str, rules: str) -> str:
+    """A name that can be a part of a file's, and that no other scorer has."""
+    if name in (FIRST, rules):
+        raise SettingError(f"--judge {name}: the rules are called so; name the person who scores.")
     if len(name) > LONGEST_NAME or not all(sign.isalnum() or sign in "-_." for sign in name):
         raise SettingError(
             f"--judge {name[:80]!r}: expected letters, digits, - _ and . only, at most"

@@ -85,12 +85,8 @@ def _write_part(
         f"max_steps = {MAX_STEPS}\n"
     )
     toml = folder / f"{part}.toml"
-    atomic_write(toml, partial(_write_text, text=text))
+    atomic_write(toml, lambda work: work.write_text(text, encoding="utf-8"))
     return toml
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _others(catalog: Catalog, seed: int, difficulty: str, apart: GoalSet) -> Iterable[Goal]:

@@ -24,6 +24,7 @@ from errands.agents.oracles.best_purchase import PurchaseOption, best_purchase
 from errands.agents.page_reading import words as split_words
 from errands.errors import DataError
 from errands.experiments.real_data import is_real
+from errands.experiments.table import interval_text
 from errands.learn.data.demonstrations import DemonstratedQuery
 from errands.learn.data.queries import own_words
 from errands.learn.data.query_pairs import HumanPairs
@@ -339,7 +340,12 @@ def to_markdown(study: QueryStudy) -> str:
         *markdown_table(
             ["query", "word for word one of people's (95 %)", "F1 of words (95 %)", "words"],
             [
-                [one.source, _percent(one.exact), _percent(one.overlap, ""), f"{one.words:.1f}"]
+                [
+                    one.source,
+                    interval_text(one.exact, " %"),
+                    interval_text(one.overlap),
+                    f"{one.words:.1f}",
+                ]
                 for one in study.like
             ],
         ),
@@ -347,7 +353,7 @@ def to_markdown(study: QueryStudy) -> str:
     if study.agreement is not None:
         parts += [
             f"Between queries of people for one instruction, where there are several"
-            f" ({study.agreement.count:,}): F1 {_percent(study.agreement, '')}.",
+            f" ({study.agreement.count:,}): F1 {interval_text(study.agreement)}.",
             "",
         ]
     if study.found:
@@ -358,10 +364,10 @@ def to_markdown(study: QueryStudy) -> str:
                 [
                     f"{one.catalog}: {one.goals} ({one.count})",
                     one.source,
-                    *(_percent(each) for each in (one.first, one.ten, one.fifty)),
-                    _percent(one.score, ""),
-                    _percent(one.success),
-                    "" if one.less_own_words is None else _percent(one.less_own_words, "", "+"),
+                    *(interval_text(each, " %") for each in (one.first, one.ten, one.fifty)),
+                    interval_text(one.score),
+                    interval_text(one.success, " %"),
+                    interval_text(one.less_own_words, sign="+") if one.less_own_words else "",
                 ]
                 for one in study.found
             ],
@@ -373,9 +379,3 @@ def to_markdown(study: QueryStudy) -> str:
             "",
         ]
     return "\n".join(parts)
-
-
-def _percent(value: Estimate, unit: str = " %", sign: str = "") -> str:
-    if value.mean is None:
-        return "-"
-    return f"{value.mean:{sign}.1f}{unit} ({value.low:.1f} to {value.high:.1f})"

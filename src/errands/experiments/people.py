@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import DataError, SettingError
+from errands.experiments.table import interval_text
 from errands.reports.formatting import dash
 from errands.reports.markdown import table as markdown_table
 from errands.reports.statistics.columns import PARTS, Array, Columns, read_columns
@@ -160,8 +161,8 @@ def to_markdown(rows: Sequence[PeopleRow]) -> str:
         [
             _title(row),
             f"{row.episodes:,}",
-            _interval(row.score, ""),
-            _interval(row.success, " %"),
+            interval_text(row.score),
+            interval_text(row.success, " %"),
             *(dash(row.parts[part]) for part in parts),
             row.paper,
         ]
@@ -198,9 +199,3 @@ def to_markdown(rows: Sequence[PeopleRow]) -> str:
 
 def _title(row: PeopleRow) -> str:
     return row.name if row.people is None else f"{row.name} ({row.people:,})"
-
-
-def _interval(value: Estimate, unit: str) -> str:
-    if value.mean is None:
-        return "-"
-    return f"{value.mean:.1f}{unit} ({value.low:.1f} to {value.high:.1f})"

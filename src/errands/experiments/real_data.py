@@ -8,7 +8,6 @@ is learnt from takes a few of each product, and what is tested on weighs product
 `webshop-1k` does.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -83,12 +82,8 @@ def with_real_goals(folder: Path, config: ExperimentConfig) -> ExperimentConfig:
             f'goals = "{base.goals}"\nsplit = "{base.split}"\nper_product = {_PER_PRODUCT}\n'
             f"max_steps = {base.max_steps}\n"
         )
-        atomic_write(path, partial(_write_text, text=text))
+        atomic_write(path, lambda work: work.write_text(text, encoding="utf-8"))
     return msgspec.structs.replace(config, train=str(path))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def real_notes(config: ExperimentConfig) -> list[str]:

@@ -26,6 +26,7 @@ __all__ = [
     "ExperimentTable",
     "above",
     "highest",
+    "interval_text",
     "read_row",
     "to_markdown",
 ]
@@ -166,9 +167,9 @@ def to_markdown(table: ExperimentTable) -> str:
     lines = [
         [
             row.name,
-            _interval(row.score, ""),
+            interval_text(row.score, ""),
             _seeds(row.scores, row.score_spread),
-            _interval(row.success, " %"),
+            interval_text(row.success, " %"),
             _seeds(row.successes, row.success_spread),
             f"{row.steps:.1f}",
             *([row.paper] if has_paper else []),
@@ -217,10 +218,11 @@ def _spread(values: Sequence[float]) -> float | None:
 
 
 def _evidence(score: Estimate, success: Estimate) -> str:
-    return f"{_interval(score, '', '+')} points, {_interval(success, '', '+')} % of goals"
+    return f"{interval_text(score, '', '+')} points, {interval_text(success, '', '+')} % of goals"
 
 
-def _interval(value: Estimate, unit: str, sign: str = "") -> str:
+def interval_text(value: Estimate, unit: str = "", sign: str = "") -> str:
+    """An estimate with its interval: `52.1 % (49.8 to 54.4)`."""
     if value.mean is None:
         return "-"
     return f"{value.mean:{sign}.1f}{unit} ({value.low:.1f} to {value.high:.1f})"

@@ -4,10 +4,10 @@
     train_rl(training_env, Path("rl"), PRESETS["small"], start=Path("il"))
 
 A few environments are played side by side; after every few steps the model is updated. Searching
-is done by a fixed source of queries: the model chooses everything else. Running out of steps ends
-an episode without reward, as it does when agents are tested. All randomness comes from the seed
-and is kept in the checkpoint with the state of every environment, so a training that was killed
-goes on to the same weights.
+is done by a fixed source of queries, unless the model is one that chooses among them. Running out
+of steps ends an episode without reward, as it does when agents are tested. All randomness comes
+from the seed and is kept in the checkpoint with the state of every environment, so a training that
+was killed goes on to the same weights.
 """
 
 import random
@@ -38,21 +38,23 @@ from errands.learn.checkpoint import (
 from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.pictures import Pictures
-from errands.learn.data.view import ChoiceView
+from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
-from errands.learn.evaluation import EvalConfig, EvalResult
+from errands.learn.evaluation import EvalConfig
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy
-from errands.learn.rollout import Rollout, SearchPolicy
+from errands.learn.rollout import Rollout, SearchPolicy, default_search
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
+    RLProgress,
+    RLResult,
     check_env,
     check_resumed,
     curve,
-    goals_key,
     model_source,
+    reinforcement_info,
 )
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
@@ -146,34 +148,6 @@ PRESETS: Final = {
 }
 
 
-class RLProgress(NamedTuple):
-    """How far a training is."""
-
-    step: int
-    steps: int
-    score: float
-    """Means of the last finished episodes: of 100 x the reward, and of rewards of 1."""
-    success: float
-
-
-class RLResult(NamedTuple):
-    """How a training ended."""
-
-    folder: Path
-    steps: int
-    episodes: int
-    score: float
-    success: float
-    steps_per_second: float
-    steps_per_cpu_second: float
-    shares: dict[str, float]
-    """Of the time: environment, encoding, model, learning, saving, evaluation."""
-    words_from: str
-    evaluated: EvalResult | None
-    """The last evaluation, if there was one, and the best."""
-    best: EvalResult | None
-
-
 def train_rl(
     training_env: TrainingEnv,
     folder: Path,
@@ -194,37 +168,29 @@ def train_rl(
     update too, and the best is kept in the folder `best`; weights are the same without. A resumed
     training may have more `total_timesteps` than before; all else is the same.
     """
-    search = search or SearchPolicy()
     options = options or TrainingOptions()
     check_env(training_env, config.num_envs)
     if config.imitation_coef and demonstrations is None:
         raise SettingError("An imitation part needs demonstrations; add --demonstrations RUN.")
     stored = read_progress(folder, options.resume, ALGORITHM)
     watch = Stopwatch()
+    is_resumed = stored is not None
     config, source = model_source(
-        training_env, folder if stored is not None else start, config, demonstrations, pictures
+        training_env,
+        folder if is_resumed else start,
+        config,
+        demonstrations,
+        pictures,
+        is_resumed=is_resumed,
     )
+    search = search or default_search(config.choice.encoder)
     if stored is not None:
         earlier = read_info(folder, "choice").config
-        source = source._replace(words_from=earlier.get("words_from", ""))
         config = msgspec.structs.replace(
             config, mean_entropy=bool(earlier.get("mean_entropy", False))
         )
     imitated = demonstrations.choices if demonstrations and config.imitation_coef else ()
-    info = CheckpointInfo(
-        kind="choice",
-        trained="reinforcement",
-        config={
-            **msgspec.to_builtins(config),
-            "words_from": source.words_from,
-            "queries_from": search.name,
-            "protocol": dict(training_env.protocol),
-            "goals": goals_key(training_env.goals),
-        },
-        words=source.builder.reader(config.choice).words,
-        checksum=training_env.checksum,
-        fingerprint=fingerprint(imitated),
-    )
+    info = reinforcement_info(training_env, config, source, search, fingerprint(imitated))
     first = 0
     if stored is not None:
         first = stored["update"] * config.batch_size
@@ -240,7 +206,7 @@ def train_rl(
         if stored is None:
             source.save(folder)
         trainer = _A2CTrainer(
-            folder, config, info, source, examples, evaluation, options, watch,
+            folder, config, info, source, search, examples, evaluation, options, watch,
             digest(start) if stored is None else stored.get("start", ""),
         )  # fmt: skip
         if stored is not None:
@@ -255,7 +221,7 @@ def train_rl(
             watch=watch,
             state=None if stored is None else stored["shoppers"],
         )
-        return trainer.train(rollout, search, log)
+        return trainer.train(rollout, log)
 
 
 class _Transition(NamedTuple):
@@ -280,6 +246,7 @@ class _A2CTrainer:
     config: A2CConfig
     info: CheckpointInfo
     source: ModelSource
+    search: SearchPolicy
     examples: Sequence[tuple[Any, int]]
     evaluation: EvalConfig | None
     options: TrainingOptions
@@ -293,7 +260,7 @@ class _A2CTrainer:
         # Dropout would make what is learnt from another policy than the one that played.
         self.model.eval()
         reader = source.builder.reader(config.choice, source.pictures)
-        self.policy = Policy(self.model, reader, config.choice)
+        self.policy = Policy(self.model, reader, config.choice, self.search.is_chosen)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate)
         self.rng = torch.Generator().manual_seed(config.seed)
         self.update = 0
@@ -314,11 +281,11 @@ class _A2CTrainer:
     def step(self) -> int:
         return self.update * self.config.batch_size
 
-    def train(self, rollout: Rollout, search: SearchPolicy, log: Log) -> RLResult:
+    def train(self, rollout: Rollout, log: Log) -> RLResult:
         config, options = self.config, self.options
         first = self.step
         if self.evaluation is not None and not first:
-            log(0, self._evaluate(self.evaluation, search))
+            log(0, self._evaluate(self.evaluation))
         saved = time.monotonic()
         speed = Speed(self.watch)
         for update in range(self.update + 1, config.num_updates + 1):
@@ -332,7 +299,7 @@ class _A2CTrainer:
                 figures = self._learn(transitions, next_value)
             is_evaluated = self.evaluation is not None and self._is_due(self.evaluation.every)
             if self.evaluation is not None and is_evaluated:
-                figures |= self._evaluate(self.evaluation, search)
+                figures |= self._evaluate(self.evaluation)
             if update % 10 == 0 or update == config.num_updates or is_evaluated:
                 figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
                 log(self.step, curve(self.recent) | figures)
@@ -377,7 +344,7 @@ class _A2CTrainer:
             log_prob = log_probs.gather(1, choices.to(log_probs.device)).squeeze(1)
             entropy = self._entropy(log_probs, views)
         actions = [
-            search or f"click[{view.names[choice]}]"
+            search or action_of(view, view.names[choice])
             for search, view, choice in zip(searches, views, choices[:, 0].tolist(), strict=True)
         ]
         results = rollout.step(views, actions)
@@ -452,9 +419,9 @@ class _A2CTrainer:
         before = self.step - self.config.batch_size
         return self.update == self.config.num_updates or self.step // every > before // every
 
-    def _evaluate(self, evaluation: EvalConfig, search: SearchPolicy) -> dict[str, float]:
+    def _evaluate(self, evaluation: EvalConfig) -> dict[str, float]:
         with self.watch.on(EVALUATION):
-            return self.kept.evaluate(evaluation, self.policy, search.queries, self._info())
+            return self.kept.evaluate(evaluation, self.policy, self.search.queries, self._info())
 
     def _info(self) -> CheckpointInfo:
         return msgspec.structs.replace(

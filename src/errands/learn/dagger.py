@@ -236,11 +236,13 @@ class _DAggerTrainer:
         self.examples: list[_Example] = []
         self.loss = self.accuracy = 0.0
         self.rollout_state: Any = None
+        self._order_of: tuple[int, int] | None = None
+        """The iteration and the epoch whose batches are in order."""
 
     def restore(self, stored: dict[str, Any]) -> None:
         """The model, and its examples from what was played."""
-        choice = choice_config(read_info(self.folder, "choice"), self.folder)
-        self._build(load_builder(self.folder, choice, read_info(self.folder, "choice").words))
+        info = read_info(self.folder, "choice")
+        self._build(load_builder(self.folder, choice_config(info, self.folder), info.words))
         load_state(self.model, stored["weights"], self.folder)
         self.optimizer.load_state_dict(stored["optimizer"])
         self.rng.set_state(stored["rng"])
@@ -260,7 +262,7 @@ class _DAggerTrainer:
 
     def train(self, log: Log) -> DAggerResult:
         config = self.config
-        speed = Speed(self.watch)
+        speed, first = Speed(self.watch), self._steps_played()
         saved = time.monotonic()
         while True:
             if self.update == self._updates():
@@ -269,7 +271,7 @@ class _DAggerTrainer:
                     break
                 choices = self._play()
                 if not self.played:
-                    return self._result(speed)  # Stopped before there was anything to keep.
+                    return self._result(speed, first)  # Stopped before there was anything to keep.
                 if self.iteration == 1:
                     self._new_model(choices)
                 self.examples += self._examples(choices)
@@ -287,7 +289,7 @@ class _DAggerTrainer:
                 self._save()
                 saved = time.monotonic()
         self._save()
-        return self._result(speed)
+        return self._result(speed, first)
 
     def _evaluate(self, log: Log) -> None:
         """After an iteration, once."""
@@ -332,11 +334,9 @@ class _DAggerTrainer:
     def _play(self) -> list[_Advice]:
         """One iteration of pages, with the teacher's advice."""
         config = self.config
-        begin = self.rollout_state
-        rollout = self._rollout(begin)
-        begin = rollout.state()
+        rollout = self._rollout(self.rollout_state)
         share = config.beta**self.iteration
-        played = _Played(begin, [], [])
+        played = _Played(rollout.state(), [], [])
         choices: list[_Advice] = []
         for step in range(config.num_steps):
             views, searches = rollout.views(), rollout.searches()
@@ -450,7 +450,7 @@ class _DAggerTrainer:
         per_epoch = -(-len(self.examples) // size)
         epoch, place = divmod(self.update, per_epoch)
         key = (self.iteration, epoch)
-        if getattr(self, "_order_of", None) != key:
+        if self._order_of != key:
             rng = random.Random(f"{self.config.seed} order {self.iteration} {epoch}")
             keyed = sorted(
                 (len(one.view[0]) + 8 * rng.random(), at) for at, one in enumerate(self.examples)
@@ -470,8 +470,11 @@ class _DAggerTrainer:
             step = 100 * self.iteration + 50 * share
         self.options.on_progress(DAggerProgress(int(step), total, **curve(self.recent)))
 
-    def _result(self, speed: Speed) -> DAggerResult:
-        steps = sum(len(part.actions) for part in self.played) * self.config.num_envs
+    def _steps_played(self) -> int:
+        return sum(len(part.actions) for part in self.played) * self.config.num_envs
+
+    def _result(self, speed: Speed, first: int) -> DAggerResult:
+        """`first` are the steps that were played before `speed` was taken."""
         kept = getattr(self, "kept", None)
         evaluated, best = kept.results() if kept is not None else (None, None)
         return DAggerResult(
@@ -482,7 +485,7 @@ class _DAggerTrainer:
             **curve(self.recent),
             loss=self.loss,
             accuracy=self.accuracy,
-            steps_per_cpu_second=speed.whole(steps).per_cpu_second,
+            steps_per_cpu_second=speed.whole(self._steps_played() - first).per_cpu_second,
             shares=self.watch.shares(),
             evaluated=evaluated,
             best=best,

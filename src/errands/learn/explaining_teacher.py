@@ -9,13 +9,11 @@ learnt by somebody who sees no more than these.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Final
 
 from errands.agents.agent import AgentError, AgentFactory, Move
 from errands.agents.factory import SimpleFactory, give_up, need_observation
-from errands.agents.oracles.best_purchase import ChosenOptions, PurchaseOption, best_purchase
-from errands.agents.oracles.choice_oracle import choices
 from errands.agents.page_reading import (
     InstructionParts,
     ResultItem,
@@ -27,6 +25,7 @@ from errands.agents.page_reading import (
 )
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.errors import SettingError
+from errands.learn.teacher import worth_for
 from errands.shop.navigation import PER_PAGE
 from errands.shop.splits import split_indices
 
@@ -37,28 +36,13 @@ _PLACES: Final = (
 )  # fmt: skip
 
 
-class _Worth(NamedTuple):
-    """What a product can earn for a goal, and with which options."""
-
-    reward: float
-    options: ChosenOptions
-
-
 class _Worths:
     """What products are worth, for all episodes of one shop."""
 
     def __init__(self, context: ShopContext) -> None:
-        self._context = context
         self.training = frozenset(split_indices("disjoint-train", context.goals))
         """The goals that nothing is tested on."""
-        self.of = lru_cache(1 << 16)(self._of)
-
-    def _of(self, goal: int, number: int) -> _Worth:
-        context = self._context
-        product, offered = choices(context.shop, number)
-        offer = PurchaseOption(product, context.goals.price(product), offered)
-        best = best_purchase([offer], context.goals[goal], context.rules)
-        return _Worth(0.0, ()) if best is None else _Worth(best.reward.total, best.options)
+        self.of = lru_cache(1 << 16)(partial(worth_for, context))
 
 
 class ExplainingTeacher:
@@ -133,7 +117,7 @@ class ExplainingTeacher:
         first = (state.number - 1) * PER_PAGE
         numbers = {card(one).asin.lower(): one for one in state.hits[first : first + PER_PAGE]}
         worth = {
-            offer.name: round(self._worths.of(self._episode.index, numbers[offer.name]).reward, 6)
+            offer.name: self._worths.of(self._episode.index, numbers[offer.name]).reward
             for offer in considered
         }
         return max(worth, key=lambda name: worth[name])
@@ -149,12 +133,10 @@ class ExplainingTeacher:
         return f"{costs}, {'within' if offer.price <= cap else 'more than'} ${cap:g}."
 
     def _on_item(self, observation: str, clickables: Sequence[str]) -> str | Move:
-        here = self._opened[-1]
+        fit = self._fit(observation)
+        if self._opened[-1] != self._best:
+            return Move("click[< prev]", f"{fit} I look at the next.")
         shown = groups(observation, clickables)
-        if here != self._best:
-            return Move(
-                "click[< prev]", f"{self._fit(observation, clickables)} I look at the next."
-            )
         wanted = dict(self._worths.of(self._episode.index, self._product()).options)
         chosen = {value[1:] for _, values in shown for value in values if value[:1] == "*"}
         missing = [value for value in wanted.values() if value not in chosen]
@@ -163,13 +145,13 @@ class ExplainingTeacher:
             return action
         self._chooses = True
         choice = f"I choose {' and '.join(missing)}, then buy." if missing else "I buy it."
-        return Move(action, f"{self._fit(observation, clickables)} {choice}")
+        return Move(action, f"{fit} {choice}")
 
     def _product(self) -> int:
         number: int = self._episode.page.state.product
         return number
 
-    def _fit(self, observation: str, clickables: Sequence[str]) -> str:
+    def _fit(self, observation: str) -> str:
         """Which words of the instruction a product's page has, and which it lacks."""
         _, _, page = observation.partition("Instruction:")
         told = page.lstrip().partition("\n")[2]

@@ -7,8 +7,9 @@ Schulman et al. (2017), with the details that CleanRL lists: generalised advanta
 every batch; the clipped objective; several epochs over minibatches of each batch; a learning
 rate that falls to 0. In our own shop the critic knows the goals of training (`learn.critic`); in
 any other environment the model itself tells what pages are worth. Searching is done by a fixed
-source of queries. All randomness comes from the seed and is kept in the checkpoint with the state
-of every environment, so a training that was killed goes on to the same weights.
+source of queries, unless the model is one that chooses among them. All randomness comes from the
+seed and is kept in the checkpoint with the state of every environment, so a training that was
+killed goes on to the same weights.
 """
 
 import random
@@ -32,7 +33,6 @@ from errands.learn.checkpoint import (
     digest,
     load_state,
     load_weights,
-    read_info,
     read_progress,
     save,
     versions,
@@ -42,7 +42,7 @@ from errands.learn.data.dataset import fingerprint
 from errands.learn.data.demonstrations import Demonstrations
 from errands.learn.data.view import ChoiceView, action_of
 from errands.learn.environments import TrainingEnv
-from errands.learn.evaluation import EvalConfig, EvalResult
+from errands.learn.evaluation import EvalConfig
 from errands.learn.models.choice import ChoiceConfig
 from errands.learn.models.runtime import find_device, seeded_torch, to_device
 from errands.learn.policy import Policy
@@ -50,17 +50,19 @@ from errands.learn.rollout import Rollout, SearchPolicy, VectorShop, default_sea
 from errands.learn.source import (
     BestCheckpoint,
     ModelSource,
+    RLProgress,
+    RLResult,
     check_env,
     check_resumed,
     curve,
-    goals_key,
     model_source,
+    reinforcement_info,
 )
 from errands.learn.timing import EVALUATION, Speed, Stopwatch
 from errands.learn.tracker import Log, open_log
 from errands.learn.trainer import TrainingOptions
 
-__all__ = ["PRESETS", "PPOConfig", "PPOProgress", "PPOResult", "advantages", "train_ppo"]
+__all__ = ["PRESETS", "PPOConfig", "advantages", "train_ppo"]
 
 ALGORITHM: Final = "ppo"
 """What `errands train` calls it."""
@@ -109,31 +111,6 @@ class PPOConfig(msgspec.Struct, frozen=True, kw_only=True, rename={"total_timest
 PRESETS: Final = {"small": PPOConfig()}
 
 
-class PPOProgress(NamedTuple):
-    """How far a training is."""
-
-    step: int
-    steps: int
-    score: float
-    success: float
-
-
-class PPOResult(NamedTuple):
-    """How a training ended."""
-
-    folder: Path
-    steps: int
-    episodes: int
-    score: float
-    success: float
-    steps_per_second: float
-    steps_per_cpu_second: float
-    shares: dict[str, float]
-    words_from: str
-    evaluated: EvalResult | None
-    best: EvalResult | None
-
-
 def train_ppo(
     training_env: TrainingEnv,
     folder: Path,
@@ -144,7 +121,7 @@ def train_ppo(
     search: SearchPolicy | None = None,
     evaluation: EvalConfig | None = None,
     options: TrainingOptions | None = None,
-) -> PPOResult:
+) -> RLResult:
     """Train, or go on training; the checkpoint in `folder` is written as it goes.
 
     `start` is the checkpoint of a choice model, `demonstrations` tell a model from scratch what
@@ -160,27 +137,13 @@ def train_ppo(
         )
     stored = read_progress(folder, options.resume, ALGORITHM)
     watch = Stopwatch()
+    is_resumed = stored is not None
     config, source = model_source(
-        training_env, folder if stored is not None else start, config, demonstrations
+        training_env, folder if is_resumed else start, config, demonstrations, is_resumed=is_resumed
     )
     search = search or default_search(config.choice.encoder)
-    if stored is not None:
-        words_from = read_info(folder, "choice").config.get("words_from", "")
-        source = source._replace(words_from=words_from)
-    info = CheckpointInfo(
-        kind="choice",
-        trained="reinforcement",
-        config={
-            **msgspec.to_builtins(config),
-            "words_from": source.words_from,
-            "queries_from": search.name,
-            "protocol": dict(training_env.protocol),
-            "goals": goals_key(training_env.goals),
-        },
-        words=source.builder.reader(config.choice).words,
-        checksum=training_env.checksum,
-        fingerprint=fingerprint(demonstrations.choices) if demonstrations else "",
-    )
+    shown = fingerprint(demonstrations.choices) if demonstrations else ""
+    info = reinforcement_info(training_env, config, source, search, shown)
     first = 0
     if stored is not None:
         first = stored["update"] * config.batch_size
@@ -295,7 +258,7 @@ class _PPOTrainer:
     def step(self) -> int:
         return self.update * self.config.batch_size
 
-    def train(self, rollout: Rollout, log: Log) -> PPOResult:
+    def train(self, rollout: Rollout, log: Log) -> RLResult:
         config, options = self.config, self.options
         first = self.step
         if self.evaluation is not None and not first:
@@ -316,7 +279,7 @@ class _PPOTrainer:
             figures |= speed.lately(self.step - first).figures("steps") | self.watch.figures()
             log(self.step, curve(self.recent) | figures)
             total = config.num_updates * config.batch_size
-            options.on_progress(PPOProgress(self.step, total, **curve(self.recent)))
+            options.on_progress(RLProgress(self.step, total, **curve(self.recent)))
             if options.stop():
                 break
             if time.monotonic() - saved > options.save_every:
@@ -325,7 +288,7 @@ class _PPOTrainer:
         rate = speed.whole(self.step - first)
         self._save(rollout)
         evaluated, best = self.kept.results()
-        return PPOResult(
+        return RLResult(
             self.folder,
             self.step,
             self.episodes,
@@ -409,11 +372,11 @@ class _PPOTrainer:
         )
         advantage = advantages(reward, goes_on, value, next_value, config.gamma, config.gae_lambda)
         target = advantage + value
-        # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
-        # matters little on some kind must not be blown up.
         # What was searched for a model that does not search is not its own.
         is_choice = torch.stack([step.is_choice for step in steps]) > 0
         chosen = advantage[is_choice] if is_choice.any() else advantage
+        # Of the whole batch: minibatches are of pages of one size, and so of one kind, and what
+        # matters little on some kind must not be blown up.
         advantage = (advantage - chosen.mean()) / (chosen.std(correction=0) + 1e-8)
         return [
             _Sample(
@@ -440,25 +403,20 @@ class _PPOTrainer:
         rng = random.Random(f"{self.config.seed} minibatches {self.update} {epoch}")
         size = self.config.minibatch_size
         keyed = sorted(
-            (self._size(sample.view) + rng.random() * 12, place)
-            for place, sample in enumerate(samples)
+            (len(sample.view[0]) + rng.random() * 12, place) for place, sample in enumerate(samples)
         )
         order = [place for _, place in keyed]
         parts = [order[at : at + size] for at in range(0, len(order), size)]
         rng.shuffle(parts)
         return [[samples[place] for place in part] for part in parts]
 
-    @staticmethod
-    def _size(view: Any) -> int:
-        return len(view[0])
-
     def _step_on(self, samples: Sequence[_Sample]) -> dict[str, float]:
         """One step of the optimizer."""
         config = self.config
-        batch = to_device(self.reader.pack([sample.view for sample in samples]), self.device)
+        views, *parts = zip(*samples, strict=True)
+        batch = to_device(self.reader.pack(views), self.device)
         action, log_prob, advantage, target, is_choice, known = (
-            torch.stack([sample[part] for sample in samples]).to(self.device)
-            for part in range(1, 7)
+            torch.stack(part).to(self.device) for part in parts
         )
         output = self.model(batch)
         values = output.values if self.critic is None else self.critic(known)

@@ -1,4 +1,5 @@
-"""What trainings in the shop share: the model they begin with, what is resumed, the best so far."""
+"""What trainings in the shop share: the model they begin with, what is resumed, the best so far,
+and what they tell."""
 
 import hashlib
 import random
@@ -19,17 +20,20 @@ from errands.learn.evaluation import EvalConfig, EvalResult, evaluate
 from errands.learn.models.builder import ModelBuilder, load_builder, new_builder
 from errands.learn.models.choice import ChoiceConfig, with_pictures
 from errands.learn.policy import Policy, choice_config
-from errands.learn.rollout import QuerySource, Rollout
+from errands.learn.rollout import QuerySource, Rollout, SearchPolicy
 from errands.shop.fingerprints import GoalFingerprints, read_fingerprints
 
 __all__ = [
     "BestCheckpoint",
     "ModelSource",
+    "RLProgress",
+    "RLResult",
     "check_env",
     "check_resumed",
     "curve",
     "goals_key",
     "model_source",
+    "reinforcement_info",
 ]
 
 BEST: Final = "best"
@@ -57,6 +61,34 @@ class PlayingConfig(Protocol):
     def seed(self) -> int: ...
 
 
+class RLProgress(NamedTuple):
+    """How far a training is."""
+
+    step: int
+    steps: int
+    score: float
+    """Means of the last finished episodes: of 100 x the reward, and of rewards of 1."""
+    success: float
+
+
+class RLResult(NamedTuple):
+    """How a training ended."""
+
+    folder: Path
+    steps: int
+    episodes: int
+    score: float
+    success: float
+    steps_per_second: float
+    steps_per_cpu_second: float
+    shares: dict[str, float]
+    """Of the time: environment, encoding, model, learning, saving, evaluation."""
+    words_from: str
+    evaluated: EvalResult | None
+    """The last evaluation, if there was one, and the best."""
+    best: EvalResult | None
+
+
 class ModelSource(NamedTuple):
     """What a model is built from."""
 
@@ -77,12 +109,16 @@ def model_source(
     config: Config,
     demonstrations: Demonstrations | None,
     pictures: Pictures | None = None,
+    *,
+    is_resumed: bool = False,
 ) -> tuple[Config, ModelSource]:
-    """The model of a checkpoint, or a new one, and the config with it."""
+    """The model of a checkpoint, or a new one, and the config with it; `is_resumed` if the
+    checkpoint is this training's own."""
     if checkpoint is not None:
         info = read_info(checkpoint, "choice")
         choice = choice_config(info, checkpoint)
-        builder, words_from = load_builder(checkpoint, choice, info.words), "checkpoint"
+        builder = load_builder(checkpoint, choice, info.words)
+        words_from = info.config.get("words_from", "") if is_resumed else "checkpoint"
         pictures = checkpoint_pictures(checkpoint, pictures)
     else:
         builder, words_from = _new_builder(training_env, config, demonstrations)
@@ -95,6 +131,31 @@ def model_source(
         before = read_fingerprints(checkpoint)
         goals = None if before is None else goals | before
     return changed, ModelSource(builder, words_from, pictures, goals)
+
+
+def reinforcement_info(
+    training_env: TrainingEnv,
+    config: PlayingConfig,
+    source: ModelSource,
+    search: SearchPolicy,
+    demonstrations: str,
+) -> CheckpointInfo:
+    """What the checkpoint of a training is that learns from rewards; `demonstrations` are the
+    fingerprint of those it learns from, too."""
+    return CheckpointInfo(
+        kind="choice",
+        trained="reinforcement",
+        config={
+            **msgspec.to_builtins(config),
+            "words_from": source.words_from,
+            "queries_from": search.name,
+            "protocol": dict(training_env.protocol),
+            "goals": goals_key(training_env.goals),
+        },
+        words=source.builder.reader(config.choice).words,
+        checksum=training_env.checksum,
+        fingerprint=demonstrations,
+    )
 
 
 def _new_builder(

@@ -10,17 +10,17 @@ so it is for training goals alone.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
-from errands.agents.oracles.best_purchase import PurchaseOption, best_purchase
+from errands.agents.oracles.best_purchase import ChosenOptions, PurchaseOption, best_purchase
 from errands.agents.oracles.choice_oracle import choices
 from errands.agents.page_reading import read_instruction, words
 from errands.envs.episode import ShopContext, ShopEpisode
 from errands.learn.data.view import PURCHASE, ChoiceView, SeenProduct, known_text
 from errands.shop.navigation import BACK, NEXT, PER_PAGE, PREVIOUS
 
-__all__ = ["LookingTeacher"]
+__all__ = ["LookingTeacher", "ProductWorth", "worth_for"]
 
 _PAGES: Final = 3
 """Pages of results that are looked at."""
@@ -42,6 +42,23 @@ _PROMISING: Final = 0.1
 the best of those that were opened."""
 
 
+class ProductWorth(NamedTuple):
+    """What a product can earn for a goal, and with which options."""
+
+    reward: float
+    options: ChosenOptions
+
+
+def worth_for(context: ShopContext, goal: int, number: int) -> ProductWorth:
+    """By the environment's own rules."""
+    product, offered = choices(context.shop, number)
+    offer = PurchaseOption(product, context.goals.price(product), offered)
+    best = best_purchase([offer], context.goals[goal], context.rules)
+    if best is None:
+        return ProductWorth(0.0, ())
+    return ProductWorth(round(best.reward.total, 6), best.options)
+
+
 class LookingTeacher:
     """Advises on the episodes of one environment."""
 
@@ -58,7 +75,7 @@ class LookingTeacher:
         self._catalog = context.catalog
         self._looks = looks
         self._queries = lru_cache(1 << 14)(queries)
-        self._worth = lru_cache(1 << 18)(self._best_of)
+        self._worth = lru_cache(1 << 18)(partial(worth_for, context))
         self._best_hit = lru_cache(1 << 10)(self._best_hit_of)
         self._promise = lru_cache(1 << 14)(self._promise_of)
 
@@ -175,7 +192,7 @@ class LookingTeacher:
         return max(opened, key=lambda one: self._worth_of(episode, one), default=None)
 
     def _worth_of(self, episode: ShopEpisode, one: SeenProduct) -> float:
-        return self._worth(episode.index, self._catalog.number_of_name(one.name))[0]
+        return self._worth(episode.index, self._catalog.number_of_name(one.name)).reward
 
     def _promise_of(self, goal: int, query: str) -> float:
         """The best of the first products that a query finds and the money allows."""
@@ -183,20 +200,12 @@ class LookingTeacher:
         product = self._catalog.product
         hits = self._context.shop.find(query.lower())[:_LISTED]
         return max(
-            (self._worth(goal, one)[0] for one in hits if min(product(one).prices) <= cap),
+            (self._worth(goal, one).reward for one in hits if min(product(one).prices) <= cap),
             default=0.0,
         )
 
     def _best_hit_of(self, goal: int, hits: tuple[int, ...]) -> float:
-        return max((self._worth(goal, number)[0] for number in hits), default=0.0)
-
-    def _best_of(self, goal: int, number: int) -> tuple[float, tuple[tuple[str, str], ...]]:
-        """What a product can earn, and with which options."""
-        context = self._context
-        product, offered = choices(context.shop, number)
-        offer = PurchaseOption(product, context.goals.price(product), offered)
-        best = best_purchase([offer], context.goals[goal], context.rules)
-        return (0.0, ()) if best is None else (round(best.reward.total, 6), best.options)
+        return max((self._worth(goal, number).reward for number in hits), default=0.0)
 
 
 def _is_promising(view: ChoiceView, here: SeenProduct) -> bool:

@@ -30,14 +30,15 @@ def open_log(
     """
     # First what can be a mistake: a log is not to be touched for it.
     tracker = None if module is None else _find_tracker(module)
-    if tracker is not None:
-        with redirect_stdout(sys.stderr):
-            tracker.init(project="errands", name=run, config=config)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise DataError(f"{folder} cannot be written ({failure.strerror}).") from None
-    with RunLock(folder), closing(_open_file(folder / "log.jsonl", from_step)) as file:
+    with (
+        RunLock(folder),
+        _tracked(tracker, run, config),
+        closing(_open_file(folder / "log.jsonl", from_step)) as file,
+    ):
 
         def log(step: int, figures: dict[str, float]) -> None:
             file.write(json.dumps({"step": step, **figures}) + "\n")
@@ -45,12 +46,22 @@ def open_log(
                 with redirect_stdout(sys.stderr):
                     tracker.log(figures, step=step)
 
-        try:
-            yield log
-        finally:
-            if tracker is not None:
-                with redirect_stdout(sys.stderr):
-                    tracker.finish()
+        yield log
+
+
+@contextmanager
+def _tracked(tracker: Any, run: str, config: dict[str, Any]) -> Iterator[None]:
+    """A tracker's run, which ends however a training does."""
+    if tracker is None:
+        yield
+        return
+    with redirect_stdout(sys.stderr):
+        tracker.init(project="errands", name=run, config=config)
+    try:
+        yield
+    finally:
+        with redirect_stdout(sys.stderr):
+            tracker.finish()
 
 
 def _find_tracker(name: str) -> Any:

@@ -9,11 +9,10 @@ import msgspec
 
 from errands.progress import Progress, silent
 from errands.shop.catalog.catalog import Catalog
+from errands.shop.navigation import RESULT_LIMIT
 
 __all__ = ["FoundKinds", "found_kinds"]
 
-SHOWN: Final = 50
-"""Results of a search that a shop shows."""
 MOST_KINDS: Final = 2_000
 """Kinds that are searched for, those of most products first."""
 
@@ -41,11 +40,11 @@ def found_kinds(
     targets = found = 0
     for done, kind in enumerate(usual):
         progress("searching for kinds", done, len(usual))
-        shown = {hit.asin for hit in catalog.search(kind, SHOWN)}
+        shown = {hit.asin for hit in catalog.search(kind, RESULT_LIMIT)}
         here = products[kind] & shown
         if not here:
             lost.append(kind)
-        if len(products[kind]) <= SHOWN:
+        if len(products[kind]) <= RESULT_LIMIT:
             targets += len(products[kind])
             found += len(here)
     return FoundKinds(kinds=len(usual), lost=tuple(lost), targets=targets, targets_found=found)

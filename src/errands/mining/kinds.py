@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from errands.mining.phrases import shop_words
+from errands.shop.rewards.noun_lexicon import load_lexicon
 
 __all__ = ["MinedKind", "TitleNouns", "is_title", "narrow_names"]
 
@@ -84,19 +85,12 @@ def _singular(word: str) -> str:
     return last[:-2] + "y" if last.endswith("ie") else last
 
 
-@cache
-def _tags() -> Mapping[str, str]:
-    from errands.shop.rewards.noun_lexicon import load_lexicon
-
-    return load_lexicon()
-
-
 def _is_noun(word: str) -> bool:
     """Whether a word may be a noun: newspapers know it as one, or do not know it."""
     plain = word.lower().removesuffix("'s")
     if _stem(plain) in _things():
         return True
-    tag = _tags().get(plain, "")
+    tag = load_lexicon().get(plain, "")
     if tag:
         return tag in ("NN", "NNS")
     return not plain.endswith(("able", "ible", "less", "proof", "ing", "ed", "ly"))
@@ -113,7 +107,9 @@ def narrow_names(path: Sequence[str], title: str, brand: str = "") -> list[str]:
         joined = _stem(part.strip()) in stems
         plain = part.strip() if joined else " ".join(_spaced(part).split())
         for name in _ALTERNATIVES.split(_without_maker(plain, title, brand)):
-            words = [_WHOM.get(word, word) for word in name.strip().lower().split()]
+            words = [_WHOM.get(word, word) for word in name.lower().split()]
+            while words and not _TOKEN.search(words[-1]):
+                words.pop()
             if words:
                 names[" ".join(words)] = None
     return list(names)
@@ -276,7 +272,7 @@ class TitleNouns:
             at = _ends_at(words)
             if at < 0 or _letters(words[at]) in maker:
                 continue
-            known = _tags().get(words[at].lower()) in ("NN", "NNS")
+            known = load_lexicon().get(words[at].lower()) in ("NN", "NNS")
             if known or at > 0 or len(stretches) == 1 or _stem(words[at]) in self._common:
                 return self._with_modifiers(words, at), known or _stem(words[at]) in self._common
         return None
@@ -316,7 +312,7 @@ class TitleNouns:
         while at - first < MOST_WORDS - 1 and first > 0:
             plain = words[first - 1].lower()
             usual = (plain, _stem(words[first])) in self._pairs
-            noun = first == at and _tags().get(words[first - 1].lower()) == "NN"
+            noun = first == at and load_lexicon().get(words[first - 1].lower()) == "NN"
             if (
                 not (usual or noun)
                 or plain.removesuffix("'s").removesuffix("’s") in none

@@ -190,18 +190,15 @@ def make_shop(
             manifest = build_catalog(
                 out / "shop", items=items, attributes=attributes, replace=replace, progress=progress
             )
-            entries = dict(stream_object(attributes))
-            asked_for = (
-                record
-                for record in stream_items(items)
-                if "instruction" in entries.get(record["asin"], ())
-            )
-            found = found_kinds(Catalog.open(out / "shop"), asked_for, progress)
     except BaseException:
         if not was_there:
             with contextlib.suppress(OSError):
                 out.rmdir()
         raise
+    # Only now: who is tired of waiting for this has a shop with all its files.
+    wanted = {asin for asin, entry in stream_object(outs[2]) if "instruction" in entry}
+    records = (record for record in stream_items(outs[0]) if record["asin"] in wanted)
+    found = found_kinds(Catalog.open(out / "shop"), records, progress)
     return MinedShop(
         counts, columns, mined, assigned, manifest, out / "shop", shared_by, asked, found
     )

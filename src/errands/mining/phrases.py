@@ -135,9 +135,13 @@ def _as_said(
     if first and lower[first - 1].isdecimal() and len(lower[first - 1]) < _LONG_NUMBER:
         gap = clause[every[first - 1].end() : every[first].start()]
         # Not the 0 of 3.0, and not one of something.
-        cut = clause[: every[first - 1].start()].endswith((".", ",")) or lower[first - 1] in "01"
+        is_part = clause[: every[first - 1].start()].endswith((".", ","))
         bound = gap == "-" or (gap == " " and lower[last].endswith(_COUNTED))
-        if bound and not cut and (first == 1 or not _counts(lower[first - 2])):
+        if (
+            bound
+            and not (is_part or lower[first - 1] in "01")
+            and (first == 1 or not _counts(lower[first - 2]))
+        ):
             said = f"{lower[first - 1]}{gap}{said}"
     behind = lower[first - 1] if first else ""
     plain = " ".join(said.lower().split())

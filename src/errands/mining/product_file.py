@@ -63,6 +63,8 @@ _NO_KIND: Final = "products"
 _PATH_SIGNS: Final = (">", "›", "»", "|", " / ", "::")
 """What parts a path, where the map does not say; the first that is there."""
 _SEVERAL_PATHS: Final = re.compile(r">[^,>]*,[^,>]*>")
+_ADDRESSES: Final = ("src", "url", "large", "link", "value")
+"""What an object that is a picture calls its address."""
 _NEXT_ADDRESS: Final = re.compile(r"(?<![,;|~\s])[,;|~\s]+(?=https?://)")
 
 
@@ -468,10 +470,7 @@ def _addresses(row: Row, columns: ColumnMap) -> list[str]:
 
 def _address(held: Any) -> str:
     if isinstance(held, dict):
-        names = (name for name in ("src", "url", "large", "link", "value") if held.get(name))
-        return (
-            str(held[next(names)]) if held.keys() & {"src", "url", "large", "link", "value"} else ""
-        )
+        held = next((held[name] for name in _ADDRESSES if held.get(name)), "")
     return str(held)
 
 

@@ -10,12 +10,12 @@ only proposes; a person decides.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, Final
 
 import msgspec
 
 from errands.mining.phrases import shop_words, words
+from errands.shop.rewards.noun_lexicon import load_lexicon
 from errands.stemming import lucene_stem
 
 __all__ = ["DROP", "PLACES", "USES", "Proposal", "Surroundings", "propose"]
@@ -59,14 +59,6 @@ class Proposal(msgspec.Struct, frozen=True):
     speech tell, 2 what has a word that no lexicon knows."""
 
 
-@cache
-def _tags() -> Mapping[str, str]:
-    """Lower-case word to its commonest part of speech (Penn Treebank)."""
-    from errands.shop.rewards.noun_lexicon import load_lexicon
-
-    return load_lexicon()
-
-
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What the products around tell about words and phrases."""
 
@@ -108,7 +100,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             for clause in product:
                 _count_neighbours(clause, neighbours, totals)
             around.update({word for clause in product for word in clause})
-        tags = _tags()
+        tags = load_lexicon()
         brands = {
             word
             for word, count in begins.items()
@@ -302,7 +294,8 @@ def _quality(first: str, last: str) -> bool:
 
 
 def _tag(word: str) -> str:
-    return _tags().get(word, "")
+    """Its commonest part of speech (Penn Treebank); empty for a word that is not known."""
+    return load_lexicon().get(word, "")
 
 
 def _use(parts: list[str], around: Surroundings) -> Proposal:

@@ -60,7 +60,7 @@ def bare_title(row: Row, columns: ColumnMap) -> str:
         value = row.get(column)
         if isinstance(value, str) and 0 < len(value.strip()) < len(title) and not is_named(name):
             title = title.replace(value.strip().casefold(), " ")
-    return " ".join("".join(mark if mark.isalnum() else " " for mark in title).split())
+    return " ".join("".join(sign if sign.isalnum() else " " for sign in title).split())
 
 
 class TableSurvey:

@@ -15,7 +15,7 @@ from errands.shop.rewards.rules import RewardRules
 from errands.shop.rewards.synonym import Credit
 from errands.verify.hand_scores import HandScore
 from errands.verify.judges import answers_of, things_of
-from errands.verify.scores import Scores, by_rules, reasons
+from errands.verify.scores import by_rules, reasons
 from errands.verify.trajectories import Trajectory
 
 __all__ = ["ENDINGS", "judged_text", "write_export"]
@@ -121,13 +121,11 @@ def _purchases(
             "rules": {
                 name: msgspec.to_builtins(by_rules(one, rules)) for name, rules in scorers.items()
             },
-            "judges": {name: msgspec.to_builtins(_scores(s, one)) for name, s in said.items()},
+            "judges": {
+                name: msgspec.to_builtins(score.scores(one)) for name, score in said.items()
+            },
             "notes": {name: score.note for name, score in said.items() if score.note},
         }
-
-
-def _scores(score: HandScore, trajectory: Trajectory) -> Scores:
-    return score.scores(trajectory)
 
 
 def _counted(credits: Sequence[Credit], part: str, wanted: str) -> str:

@@ -6,7 +6,6 @@ takes out what two people who tick at random as often as these would agree on. T
 depend on each other, so intervals draw products anew, with all that was said of them.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,7 +40,6 @@ __all__ = [
     "judge_agreement",
     "judgements_needed",
     "needed_for_share",
-    "pairs_of",
     "read_judges",
     "things_of",
 ]
@@ -223,9 +221,7 @@ def _kappa(said: Sequence[_Said], part: str, seed: int) -> KappaFigures:
         return KappaFigures(0, Estimate(None, None, None, 0), None, None, None)
     labels = np.unique([row.product for row in said], return_inverse=True)[1]
     # Over all parts, a yes of one part and a yes of another are one category.
-    kinds, codes = np.unique(
-        [(row.one, row.other) for row in said], return_inverse=True
-    )  # distinct answers
+    kinds, codes = np.unique([(row.one, row.other) for row in said], return_inverse=True)
     pairs = codes.reshape(-1, 2)
     tables = np.zeros((int(labels.max()) + 1, len(kinds), len(kinds)))
     np.add.at(tables, (labels, pairs[:, 0], pairs[:, 1]), 1.0)
@@ -326,8 +322,3 @@ def _needed(figure: str, so_far: Estimate, interval: float, total: int) -> Neede
         return Needed(figure, so_far, half, interval, so_far.count, 0)
     return Needed(figure, so_far, half, interval, max(total, so_far.count + 1),
                   max(total - so_far.count, 1))  # fmt: skip
-
-
-def pairs_of(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Every two judges."""
-    return itertools.combinations(names, 2)

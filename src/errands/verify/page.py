@@ -68,12 +68,7 @@ def verification_body(verification: Verification) -> Markup:
         table(["agreement", *PARTS], agreements, "How they agree"),
         html("<p>Synonyms that counted: {}.</p>", counts) if counts else EMPTY,
         NOTE,
-        join(
-            (
-                *map(needed_section, (verification.needed,)),
-                *map(judges_section, verification.judges),
-            )
-        ),
+        join((needed_section(verification.needed), *map(judges_section, verification.judges))),
         html("<section><h2>Where they differ most</h2>{}</section>", examples)
         if examples
         else EMPTY,

@@ -1,8 +1,8 @@
 """The verification of a run's rewards: everything that the table, the page and the JSON show."""
 
-import itertools
 import random
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -19,7 +19,6 @@ from errands.verify.judges import (
     common_episodes,
     judge_agreement,
     judgements_needed,
-    pairs_of,
 )
 from errands.verify.scores import Agreement, Scores, agreement, by_rules, means, reasons
 from errands.verify.trajectories import Trajectory, Unbought, read_trajectories
@@ -120,6 +119,11 @@ def verify(
     }
     by_number = {one.number: one for one in material.trajectories}
     people = judges or {}
+    if taken := next((name for name in people if name in scorers), ""):
+        raise SettingError(
+            f"A judge is called {taken!r}, as the rules are that scored, too; give their file"
+            " another name, or their scores another one with --judge."
+        )
     for name, said in people.items():
         scorers[name or HAND] = {one.number: said[one.number].scores(one) for one in chosen}
     needed: tuple[Needed, ...] = ()
@@ -127,11 +131,9 @@ def verify(
         first = next(iter(people), None)
         judged = {} if first is None else scorers[first or HAND]
         needed = judgements_needed(interval, judged, scorers[rules], by_number, rules)
-    names = list(scorers)
-    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
     credits = {one.number: reasons(one) if rules == "synonym" else () for one in chosen}
     counted = {"type": 0, "attribute": 0, "option": 0}
-    for credit in itertools.chain.from_iterable(credits.values()):
+    for credit in chain.from_iterable(credits.values()):
         counted[credit.part] += 1
     unbought = sum(one.purchase is None for one in chosen)
     version = rules_version(rules)
@@ -145,10 +147,12 @@ def verify(
         out_of_steps=unbought,
         failed=material.unbought.failed if hand is None else 0,
         means={name: means(list(scores.values())) for name, scores in scorers.items()},
-        agreements=tuple(agreement(a, b, scorers[a], scorers[b]) for a, b in pairs),
+        agreements=tuple(
+            agreement(a, b, scorers[a], scorers[b]) for a, b in combinations(scorers, 2)
+        ),
         counted=counted if rules == "synonym" else {},
         examples=tuple(_disagreements(chosen, scorers, credits, examples)),
-        judges=tuple(judge_agreement(*pair, people, by_number) for pair in pairs_of([*people])),
+        judges=tuple(judge_agreement(a, b, people, by_number) for a, b in combinations(people, 2)),
         needed=needed,
     )
 
@@ -172,8 +176,9 @@ def _judges(
 def _chosen(material: Material, hand: Sequence[int] | None) -> list[Trajectory]:
     if hand is None:
         return list(material.trajectories)
-    chosen = [one for one in material.trajectories if one.number in hand]
-    unknown = set(hand) - {one.number for one in chosen}
+    wanted = set(hand)
+    chosen = [one for one in material.trajectories if one.number in wanted]
+    unknown = wanted - {one.number for one in chosen}
     if unknown:
         raise DataError(
             f"There is a hand score of episode {min(unknown)}, which the run {material.info.id}"

@@ -206,6 +206,7 @@ def test_title_score_counts_repeats_of_the_goal() -> None:
 def test_five_thousand_titles_a_second_and_a_lexicon_within_a_second() -> None:
     items = json.loads((SHARED / "data/webshop-1k/items_shuffle_1000.json").read_bytes())
     titles = [item["name"] for item in items]
+    _lexicon.load_lexicon.cache_clear()
     start = time.process_time()
     _lexicon.load_lexicon()
     loaded = time.process_time() - start

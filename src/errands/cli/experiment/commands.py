@@ -15,9 +15,17 @@ from rich.text import Text
 from errands.cli.completion import catalog_names
 from errands.cli.experiment import nouns
 from errands.cli.options import takes_records
-from errands.cli.output import Json, print_json, progress, progress_bar, results
+from errands.cli.output import (
+    Force,
+    Json,
+    print_json,
+    progress,
+    progress_bar,
+    refuse_to_replace,
+    results,
+)
 from errands.cli.output import table as printed_table
-from errands.cli.train.progress import need_torch
+from errands.cli.train.progress import changed, need_torch
 from errands.errors import ErrandsError, SettingError
 
 if TYPE_CHECKING:
@@ -242,11 +250,8 @@ def human_queries(
     from errands.learn.data.query_pairs import read_pairs
     from errands.learn.search import PRESETS
 
-    config = msgspec.structs.replace(PRESETS["paper" if model else "small"], threads=1)
-    changes = {"model": model, "epochs": epochs}
-    config = msgspec.structs.replace(
-        config, **{name: value for name, value in changes.items() if value is not None}
-    )
+    preset = PRESETS["paper" if model else "small"]
+    config = changed(preset, threads=1, model=model, epochs=epochs)
     parted = read_pairs(pairs, instructions)
     with progress_bar() as bar:
         study = study_queries(out, parted, catalog, config=config, seeds=range(seeds), progress=bar)
@@ -268,6 +273,7 @@ def people(
         False, "--include-trials", help="Count the first assignments of each worker, too."
     ),
     out: Path | None = typer.Option(None, help="A Markdown file to write as well."),
+    force: bool = Force,
     as_json: bool = Json,
 ) -> None:
     """The paper's human rows: everybody, experts, the best and the last, and trajectories.
@@ -284,6 +290,7 @@ def people(
     """
     from errands.experiments.people import people_rows, to_markdown
 
+    refuse_to_replace(out, force)
     rows = people_rows(runs, include_trials=include_trials)
     text = to_markdown(rows)
     if out is not None:
@@ -335,7 +342,7 @@ def calibration(
             progress=bar,
         )
     text = to_markdown(rows)
-    (out / "calibration.md").write_text(text + "\n", encoding="utf-8")
+    _write(out / "calibration.md", text)
     if as_json:
         print_json(msgspec.to_builtins(rows))
     else:

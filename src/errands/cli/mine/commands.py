@@ -97,22 +97,9 @@ def products_command(
     with progress_bar() as bar:
         taken, used = take_products(products, out, column_map, replace=force, progress=bar)
     if as_json:
-        print_json(
-            {
-                "file": out,
-                "rows": taken.rows,
-                "products": taken.products,
-                "variants": taken.variants,
-                "dropped": taken.dropped,
-                "remarks": taken.remarks,
-                "separators": taken.separators,
-                "doubts": taken.doubts,
-                "columns": used.told(),
-            }
-        )
+        print_json({"file": out, **_counts(taken, used)})
         return
-    columns = ", ".join(f"{field} = {column}" for field, column in used.told().items())
-    remarks.print(f"Columns: {columns}.")
+    _tell_columns(used)
     for doubt in taken.doubts:
         _beware(doubt.sentence)
     results.print(f"{out}: {taken.products:,} products of {taken.rows:,} rows.")
@@ -449,14 +436,8 @@ def shop(
         print_json(
             {
                 "catalog": made.catalog,
-                "rows": made.taken.rows,
+                **_counts(made.taken, made.columns),
                 "products": made.manifest.products,
-                "variants": made.taken.variants,
-                "dropped": made.taken.dropped,
-                "remarks": made.taken.remarks,
-                "separators": made.taken.separators,
-                "doubts": made.taken.doubts,
-                "columns": made.columns.told(),
                 "candidates": len(made.mined.candidates),
                 "with_attributes": made.assigned.with_attributes,
                 "with_instruction": made.assigned.with_instruction,
@@ -475,8 +456,7 @@ def shop(
     )
     _tell_counts(made.taken)
     _check_goals(made)
-    columns = ", ".join(f"{field} = {column}" for field, column in made.columns.told().items())
-    remarks.print(f"Columns: {printable(columns)}.")
+    _tell_columns(made.columns)
     _tell_kinds(made.found)
     if made.shared_by == 1:
         results.print(
@@ -521,6 +501,17 @@ def _check_goals(made: Any) -> None:
 
 def _beware(sentence: str) -> None:
     remarks.print(f"Beware: {printable(sentence)}")
+
+
+def _counts(taken: Any, columns: Any) -> dict[str, Any]:
+    """What became of the rows of a table, as JSON."""
+    names = "rows products variants dropped remarks separators doubts".split()
+    return {**{name: getattr(taken, name) for name in names}, "columns": columns.told()}
+
+
+def _tell_columns(columns: Any) -> None:
+    used = ", ".join(f"{field} = {column}" for field, column in columns.told().items())
+    remarks.print(f"Columns: {printable(used)}.")
 
 
 def _tell_counts(taken: Any) -> None:

@@ -1,13 +1,12 @@
 """`errands train dagger`: a choice model that learns what a teacher would do where it comes to."""
 
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from errands.cli.options import takes_records
 from errands.cli.output import Json, answer
-from errands.cli.train.playing import PlayingOptions, describe, evaluated
+from errands.cli.train.playing import PlayingOptions, describe, evaluated, record_of
 from errands.cli.train.progress import (
     Epochs,
     LearningRate,
@@ -87,12 +86,9 @@ def dagger(
             evaluation=evaluation,
             options=options,
         )
-    record: dict[str, Any] = trained._asdict()
-    for name in ("evaluated", "best"):
-        record[name] = None if record[name] is None else record[name]._asdict()
     answer(
         as_json,
-        record,
+        record_of(trained),
         f"{out}: {trained.iterations} rounds, {trained.examples:,} pages with advice, loss"
         f" {trained.loss:.3f}, {trained.accuracy:.1%} of it followed; the last episodes scored"
         f" {trained.score:.1f}, {trained.success:.1%} right.{evaluated(trained, out)} Time:"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from errands.learn.evaluation import EvalConfig
     from errands.learn.rollout import SearchPolicy
 
-__all__ = ["PlayingOptions", "describe", "explain"]
+__all__ = ["PlayingOptions", "describe", "evaluated", "explain", "record_of", "warn_of_warmup"]
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,29 @@ def describe(progress: Any) -> str:
     return f"score {progress.score:.1f}, {progress.success:.0%} right"
 
 
-def explain(trained: Any, out: str, as_json: bool) -> None:
-    """How a training by reinforcement ended."""
-    record = trained._asdict()
+def warn_of_warmup(config: Any) -> None:
+    """Say so where a training is over before its policy learns."""
+    if config.num_updates <= config.critic_warmup_updates:
+        remarks.print(
+            f"In the first {config.critic_warmup_updates} updates only the value is learnt"
+            f" (--critic-warmup-updates), and {config.total_timesteps:,} steps make"
+            f" {config.num_updates}: the choices stay as they are."
+        )
+
+
+def record_of(trained: Any) -> dict[str, Any]:
+    """How a training ended, for JSON."""
+    record: dict[str, Any] = trained._asdict()
     for name in ("evaluated", "best"):
         record[name] = None if record[name] is None else record[name]._asdict()
+    return record
+
+
+def explain(trained: Any, out: str, as_json: bool) -> None:
+    """How a training by reinforcement ended."""
     answer(
         as_json,
-        record,
+        record_of(trained),
         f"{out}: {trained.steps:,} steps, {trained.episodes:,} episodes; the last ones scored"
         f" {trained.score:.1f}, {trained.success:.1%} right.{evaluated(trained, out)}"
         f" {trained.steps_per_second:,.0f} steps a second, {trained.steps_per_cpu_second:,.0f} a"

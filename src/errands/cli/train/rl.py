@@ -7,7 +7,7 @@ import typer
 
 from errands.cli.options import takes_records
 from errands.cli.output import Json, remarks
-from errands.cli.train.playing import PlayingOptions, describe, explain
+from errands.cli.train.playing import PlayingOptions, describe, explain, warn_of_warmup
 from errands.cli.train.progress import (
     LearningRate,
     Least,
@@ -97,12 +97,7 @@ def rl(
         seed=how.seed,
     )
     start_info = None if start is None else read_info(Path(start), "choice")
-    if config.num_updates <= config.critic_warmup_updates:
-        remarks.print(
-            f"In the first {config.critic_warmup_updates} updates only the value is learnt"
-            f" (--critic-warmup-updates), and {config.total_timesteps:,} steps make"
-            f" {config.num_updates}: the choices stay as they are."
-        )
+    warn_of_warmup(config)
     training_env, evaluation = playing.open_envs(config.num_envs)
     shown = None
     if demonstrations is not None:

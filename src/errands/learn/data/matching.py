@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import log
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from torch import Tensor
 
-from errands.learn.data.associations import Associations, content, pieces, write_associations
+from errands.learn.data.associations import Associations, content, pieces
 from errands.learn.data.view import ChoiceView, SeenProduct, known_text
 
 __all__ = ["FEATURES", "EncodedMatch", "MatchBatch", "MatchReader"]
@@ -95,16 +94,13 @@ class MatchReader:
     def __init__(self, associations: Associations) -> None:
         self.associations = associations
         self._cover = lru_cache(1 << 16)(associations.cover)
-        self._fit = lru_cache(1 << 16)(self._fit_of)
-        self._said = lru_cache(1 << 16)(self._said_of)
+        self.fit = lru_cache(1 << 16)(self._fit_of)
+        self.said = lru_cache(1 << 16)(self._said_of)
         self._choice = lru_cache(1 << 16)(self._choice_of)
 
     @property
     def words(self) -> tuple[str, ...]:
         return ()
-
-    def save(self, folder: Path) -> None:
-        write_associations(folder, self.associations)
 
     def encode(self, view: ChoiceView) -> EncodedMatch:
         return _Encoding(self, view).encoded()
@@ -120,12 +116,6 @@ class MatchReader:
             entities[row, : len(one.features)] = True
             actions[row, : one.actions] = True
         return MatchBatch(*map(torch.from_numpy, (features, entities, actions)))
-
-    def fit(self, instruction: str, text: str) -> _Fit:
-        return self._fit(instruction, text)
-
-    def said(self, instruction: str, value: str) -> tuple[float, ...]:
-        return self._said(instruction, value)
 
     def choice(self, instruction: str, one: SeenProduct) -> tuple[float, ...]:
         """How well the options of a product say what is asked for beside its title."""
@@ -233,13 +223,8 @@ class _Encoding:
 
     def encoded(self) -> EncodedMatch:
         view = self.view
-        rows = (
-            self._queries()
-            if view.kind == "search"
-            else self._options_and_buttons()
-            if view.kind == "item"
-            else [self._link_or_button(name) for name in view.names]
-        )
+        of_kind = {"search": self._queries, "item": self._options_and_buttons}
+        rows = of_kind.get(view.kind, self._links_and_buttons)()
         actions = len(rows)
         elsewhere = [
             one for one in self.opened if view.kind != "results" or one.name not in view.names
@@ -275,11 +260,14 @@ class _Encoding:
             for place, name in enumerate(view.names)
         ]
 
-    def _link_or_button(self, name: str) -> list[float]:
-        one = self.seen.get(name)
-        if self.view.kind == "results" and one is not None:
-            return self._row("product", one.title, one)
-        return self._button(name, 0, (0.0, 0.0))
+    def _links_and_buttons(self) -> list[list[float]]:
+        seen = self.seen if self.view.kind == "results" else {}
+        return [
+            self._row("product", seen[name].title, seen[name])
+            if name in seen
+            else self._button(name, 0, (0.0, 0.0))
+            for name in self.view.names
+        ]
 
     def _options_and_buttons(self) -> list[list[float]]:
         """Values beside the best other of their group; buttons know what is left to choose."""

@@ -1,6 +1,6 @@
 """Builders: a choice model of any kind, and how views become what it takes, new or from disk.
 
-builder = new_builder(config, views, 8_000, seed=0)
+builder = new_builder(config, texts, 8_000, seed=0)
 reader, model = builder.reader(config), builder.model(config)
 builder.save(Path("il"))
 ...
@@ -13,7 +13,12 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import nn
 
-from errands.learn.data.associations import Associations, learn_associations, read_associations
+from errands.learn.data.associations import (
+    Associations,
+    learn_associations,
+    read_associations,
+    write_associations,
+)
 from errands.learn.data.batch import TextReader
 from errands.learn.data.matching import MatchReader
 from errands.learn.data.pictures import Pictures
@@ -57,7 +62,7 @@ class ModelBuilder(NamedTuple):
         if self.encoder is not None:
             self.encoder.save(folder)
         if self.associations is not None:
-            MatchReader(self.associations).save(folder)
+            write_associations(folder, self.associations)
 
 
 def new_builder(

@@ -69,8 +69,7 @@ _KNOWN: Final[Mapping[str, str]] = {
     " price_value regular_price retail_price actual_price list_price original_price mrp msrp"
     " compare_at_price variant_compare_at_price cost",
     "category": "category main_category_en main_category department dept section product_type"
-    " master_category"
-    " category_name",
+    " master_category category_name",
     "query": "query subcategory sub_category type kind product_kind article_type class sub_class"
     " subclass",
     "path": "product_category_tree category_tree category_path_name category_path product_category"
@@ -91,9 +90,6 @@ _KNOWN: Final[Mapping[str, str]] = {
 }
 """Names that columns commonly have, the likeliest first."""
 
-_SEVERAL: Final = ("price", "images")
-"""Fields of which all known columns are of use: of prices the first that is filled, of pictures
-those of the product and those of its variants."""
 _MORE_IMAGES: Final = frozenset(
     "variant_image additional_image_link additional_image_links gallery".split()
 )

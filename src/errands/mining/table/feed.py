@@ -5,7 +5,6 @@ their namespace. A feed is read as a stream; a document type, with which a small
 without end, is refused.
 """
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,7 +93,7 @@ def feed_rows(
     """The products of a feed, each a row."""
     reader = _FeedReader(path)
     done = 0
-    with contextlib.closing(path.open("rb")) as file:
+    with path.open("rb") as file:
         while True:
             data = file.read(_CHUNK)
             done += len(data)

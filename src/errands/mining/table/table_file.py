@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -163,7 +164,7 @@ class TableFile:
     def _lines(self) -> Generator[Row | BadRow, None, None]:
         with self.path.open("rb") as file:
             done = 0
-            for number in range(1 << 62):
+            for number in count():
                 line = file.readline(_LONGEST_LINE)
                 if not line:
                     return

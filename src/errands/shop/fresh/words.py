@@ -93,11 +93,6 @@ def _subcategories() -> Mapping[tuple[str, str], Subcategory]:
 
 
 @cache
-def _tags() -> Mapping[str, str]:
-    return load_lexicon()
-
-
-@cache
 def _table(name: str) -> frozenset[str]:
     return frozenset(read_words("plain")[name].split())
 
@@ -105,7 +100,7 @@ def _table(name: str) -> frozenset[str]:
 def _brand(product: Product) -> str:
     """The first word of a title, where it is no word that others use."""
     first = product.title[:LONGEST_TITLE].split(" ", 1)[0]
-    is_one = first.isalpha() and len(first) > 2 and first.lower() not in _tags()
+    is_one = first.isalpha() and len(first) > 2 and first.lower() not in load_lexicon()
     return first if is_one else ""
 
 
@@ -124,7 +119,7 @@ def _title_names(product: Product) -> tuple[Name, ...]:
     first = clauses[0][0] if clauses else ""
     # What it has (short sleeves) and who makes it are not what it is.
     others = {first, *(name.rsplit(" ", 1)[-1] for name in product.attributes)}
-    known = {noun for noun in nouns - others if noun in _tags()}
+    known = {noun for noun in nouns - others if noun in load_lexicon()}
     for candidates in ({noun for noun in nouns if lucene_stem(noun) in heads}, known):
         runs = (_run(clause, candidates, first) for clause in clauses)
         run = next(filter(None, runs), [])
@@ -154,7 +149,7 @@ def _clauses(title: str) -> Iterator[list[str]]:
 def _run(clause: list[str], heads: set[str], brand: str) -> list[str]:
     """The words of a clause that name something: up to the last of the heads in it, which the word
     before nearly always belongs to (`flosser pick`)."""
-    tags = _tags()
+    tags = load_lexicon()
     for end in range(len(clause), 0, -1):
         if clause[end - 1] in heads:
             start = end - 1
@@ -188,7 +183,7 @@ def _attribute(name: str) -> Attribute:
 
 def _guess(first: str, last: str) -> str:
     """The kind of an attribute, by its words."""
-    tag = _tags().get(last, "")
+    tag = load_lexicon().get(last, "")
     for kind, is_it in {
         "ease": first == "easy",
         "free": last == "free",

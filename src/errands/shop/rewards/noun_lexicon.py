@@ -100,8 +100,9 @@ class _Word(NamedTuple):
     """None where its neighbours decide."""
 
 
-def load_lexicon() -> dict[str, str]:
-    """Word (case as met) to its most frequent Penn Treebank tag."""
+@cache
+def load_lexicon() -> Mapping[str, str]:
+    """Word (case as met) to its most frequent Penn Treebank tag; read once in a process."""
     file = resources.files("errands.shop.rewards").joinpath("lexicon.txt.zst")
     lexicon: dict[str, str] = {}
     for line in zstandard.decompress(file.read_bytes()).decode().split("\n"):
@@ -109,9 +110,6 @@ def load_lexicon() -> dict[str, str]:
         if tag != ";":
             lexicon.update(dict.fromkeys(words, tag))
     return lexicon
-
-
-_shared_lexicon = cache(load_lexicon)
 
 
 def word_class(token: str, lexicon: Mapping[str, str]) -> Kind:
@@ -174,7 +172,7 @@ class LexiconTagger:
     def __init__(self, *, lower: bool = False) -> None:
         self.name = "lexicon-lower-1" if lower else "lexicon-1"
         self._lower = lower
-        self._lexicon = _shared_lexicon()
+        self._lexicon = load_lexicon()
         self._chunks: dict[str, tuple[_Word, ...]] = {}
 
     def nouns(self, title: str) -> list[str]:

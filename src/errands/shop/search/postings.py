@@ -57,10 +57,7 @@ class PostingsStruct(ctypes.Structure):
     """The same in C."""
 
     _fields_ = [
-        *(
-            (name, ctypes.c_int64)
-            for name in ("documents", "groups", "frequent", "first_rare", "exceptions")
-        ),
+        *((name, ctypes.c_int64) for name in _NUMBERS),
         *((name, ctypes.c_void_p) for name in (*_FILES, "inverse")),
     ]
 

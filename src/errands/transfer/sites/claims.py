@@ -18,6 +18,7 @@ from errands.transfer.sites.markup import (
     parse,
     result_count,
     text_of,
+    upwards,
 )
 from errands.transfer.sites.record import SiteProduct, SiteResults
 from errands.transfer.sites.schema_data import kinds_of, things
@@ -52,7 +53,6 @@ _HEADED: Final = (
 """Where a page says how much it has found."""
 _LONGEST: Final = 200
 _LEAST: Final = 2
-_HIGHEST: Final = 25
 _LARGE: Final = 20_000
 _MOSTLY: Final = 50
 """Characters of markup and scripts for one that can be read."""
@@ -112,13 +112,7 @@ def _priced(tree: LexborHTMLParser) -> int:
         said = text_of(node)
         if not said or len(said) > _LONGEST or not any(money(said).prices):
             continue
-        above, inside = node.parent, False
-        for _ in range(_HIGHEST):
-            if above is None or inside:
-                break
-            inside = above.mem_id in boxes
-            above = above.parent
-        if not inside:
+        if not any(above.mem_id in boxes for above in upwards(node)):
             boxes.add(node.mem_id)
     return len(boxes)
 

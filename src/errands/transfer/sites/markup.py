@@ -5,7 +5,7 @@ run: scripts and styles are dropped before a text is taken.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -15,9 +15,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.nesting import shallow
 
 __all__ = [
-    "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute", "canonical",
-    "first_attribute", "first_match", "first_text", "meta", "parse", "plain", "result_count",
-    "text_of", "without_tags",
+    "HIGHEST", "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute",
+    "canonical", "drop_scripts", "first_attribute", "first_match", "first_text", "hyphenated",
+    "meta", "parse", "plain", "result_count", "text_of", "upwards", "without_tags",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
@@ -26,10 +26,13 @@ MOST_PARTS: Final = 500
 """Parts of one kind that are looked at: a page that nests its parts must not cost hours."""
 MOST_BOXES: Final = 30
 """Parts of one kind that hold further parts."""
+HIGHEST: Final = 25
+"""Parts around a part that are looked at."""
 _MOST_TRIED: Final = 10
 _LONGEST_TEXT: Final = 20_000
 _ENTITY: Final = re.compile(r"&(?:amp;)?(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});")
 _TAG: Final = re.compile(r"<(?:/|!--)?[a-zA-Z][^<>]{0,1000}>")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DROPPED: Final = "script, style, noscript, template"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\uf8ff\ufeff\ufffc]")  # noqa: E501  # fmt: skip
 
@@ -40,9 +43,14 @@ def parse(html: str, *, keep_scripts: bool = False) -> LexborHTMLParser:
     safe = shallow(html[:LONGEST_PAGE]).encode("utf-8", "replace").decode("utf-8")
     tree = LexborHTMLParser(safe or "<html></html>")
     if not keep_scripts:
-        for node in tree.css(_DROPPED):
-            node.decompose()
+        drop_scripts(tree)
     return tree
+
+
+def drop_scripts(tree: LexborHTMLParser) -> None:
+    """Leave out what is not for reading, once it was read as data."""
+    for node in tree.css(_DROPPED):
+        node.decompose()
 
 
 def plain(text: str | None) -> str:
@@ -104,6 +112,25 @@ def first_attribute(tree: LexborHTMLParser | LexborNode, name: str, *selectors: 
             if said := attribute(node, name):
                 return said
     return ""
+
+
+def hyphenated(names: str) -> str:
+    """Names as most shops spell theirs.
+
+    >>> hyphenated("oldPrice Box")
+    'old-price box'
+    """
+    return _CAMEL.sub("-", names).lower()
+
+
+def upwards(node: LexborNode) -> Iterator[LexborNode]:
+    """A part and what it is in, up to the whole page."""
+    above: LexborNode | None = node
+    for _ in range(HIGHEST):
+        if above is None or above.tag in ("body", "html"):
+            return
+        yield above
+        above = above.parent
 
 
 def meta(tree: LexborHTMLParser, name: str) -> str:

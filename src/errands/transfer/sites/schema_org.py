@@ -4,7 +4,7 @@ data-vocabulary.org, Open Graph's product, or Shopify's JSON.
 The proof that a third site is easy: no selector of any shop is in here. Where results are must be
 told (`search`, an address with `{query}` and `{page}`); a page of results is an `ItemList`, or
 just several products, each with its address. What data leaves open, the page itself may show
-(`shown`); where both contradict one another, the record says so.
+(`shown`, `shown_options`); where both contradict one another, the record says so.
 """
 
 import re
@@ -25,6 +25,7 @@ from errands.transfer.sites.markup import (
     all_texts,
     attribute,
     canonical,
+    drop_scripts,
     first_attribute,
     first_text,
     meta,
@@ -41,7 +42,8 @@ from errands.transfer.sites.record import (
 )
 from errands.transfer.sites.schema_data import Thing, inside, kinds_of, things, value_text, values
 from errands.transfer.sites.shopify import shopify_product
-from errands.transfer.sites.shown import page_habits, settled, shown_options, shown_prices
+from errands.transfer.sites.shown import page_habits, settled, shown_prices
+from errands.transfer.sites.shown_options import shown_options
 from errands.transfer.sites.site import PageKind, RequestKind, SiteReader
 
 __all__ = ["SAVED", "SchemaOrg"]
@@ -58,8 +60,6 @@ _UNFILLED: Final = re.compile(r"[$#%]\w{2,40}$|\{\{|%\w{1,40}%|\[\[")
 """What a template left of itself: `$metabrand`."""
 _NOT_IN_ID: Final = re.compile(r"[^A-Za-z0-9._~-]+")
 _LONGEST_ID: Final = 40
-
-
 _BIDS: Final = re.compile(r"\b(?:starting bid|current bid|your maximum bid|place bid)\b", re.I)
 _LEAST_TITLE: Final = 15
 _FEW: Final = 3
@@ -124,7 +124,7 @@ class SchemaOrg(SiteReader):
         left_out = no_id = 0
         data = things(tree)
         habits = page_habits(tree, url)
-        _drop_scripts(tree)
+        drop_scripts(tree)
         linked = _Links(tree, url)
         for entry in _entries(data):
             link = absolute(_link(entry), url)
@@ -159,7 +159,7 @@ class SchemaOrg(SiteReader):
         data = things(tree)
         product = _main(data) or {}
         theme = shopify_product(tree)
-        _drop_scripts(tree)
+        drop_scripts(tree)
         link = value_text(product, "url") or meta(tree, "og:url") or canonical(tree)
         link = absolute(link, url) or url
         letters = meta(tree, "product:price:currency") or meta(tree, "og:price:currency")
@@ -220,11 +220,6 @@ class SchemaOrg(SiteReader):
                 doubts=doubts,
             )
         )
-
-
-def _drop_scripts(tree: LexborHTMLParser) -> None:
-    for node in tree.css("script, style, noscript, template"):
-        node.decompose()
 
 
 def _lone_price(tree: LexborHTMLParser, habits: Habits) -> Money:

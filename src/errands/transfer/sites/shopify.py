@@ -31,7 +31,6 @@ _ONE: Final = "Default Title"
 class ShopifyProduct(NamedTuple):
     """What such data says."""
 
-    id: str
     title: str
     prices: tuple[float, ...]
     description: str
@@ -107,7 +106,6 @@ def _read(data: dict[str, Any]) -> ShopifyProduct:
     amounts = [_amount(one.get("price")) for one in variants] or [_amount(data.get("price"))]
     prices = sorted({amount for amount in amounts if amount is not None})
     return ShopifyProduct(
-        id=plain(str(data.get("handle") or data.get("id") or "")),
         title=plain(data["title"]),
         prices=tuple(prices if len(prices) < 2 else (prices[0], prices[-1])),
         description=without_tags(text) if isinstance(text := data.get("description"), str) else "",

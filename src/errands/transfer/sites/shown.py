@@ -1,4 +1,4 @@
-"""What an item's page shows to people, whatever shop it is of: its price and its options.
+"""What an item's page shows to people as its price, whatever shop it is of.
 
 The data in a page is written for machines, and nobody looks at it; the price beside the title is
 what people pay. So what is shown settles what data leaves open, and contradicts what it has wrong.
@@ -17,13 +17,14 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from errands.currencies import NO_HABITS, Habits, habits_of
 from errands.prices import Money, money
 from errands.transfer.sites.markup import (
-    MOST_BOXES,
+    HIGHEST,
     MOST_PARTS,
     attribute,
     first_attribute,
+    hyphenated,
     meta,
     plain,
-    text_of,
+    upwards,
 )
 
 __all__ = [
@@ -32,7 +33,6 @@ __all__ = [
     "host_habits",
     "page_habits",
     "settled",
-    "shown_options",
     "shown_prices",
 ]
 
@@ -44,8 +44,6 @@ _LONGEST_MARKUP: Final = 10_000
 """Characters of a place, with all that is between its words."""
 _MOST_INSIDE: Final = 25
 """Places in a place that is a price."""
-_HIGHEST: Final = 25
-_LONGEST_NAME: Final = 40
 _MOST_TOLD: Final = 5
 _CLOSE_BY: Final = 3
 _A_CENT: Final = 0.011
@@ -70,7 +68,6 @@ _OTHERS: Final = re.compile(
     r"|swiper|product-list|products-grid|product-card|product-item|product-tile|teaser"
 )
 _STRIKING: Final = frozenset("del s strike".split())
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class ShownPrices(NamedTuple):
@@ -86,11 +83,11 @@ class ShownPrices(NamedTuple):
 
 def page_habits(tree: LexborHTMLParser, url: str = "", currency: str = "") -> Habits:
     """How prices are written on a page, by its language and its shop's country."""
-    language = first_attribute(tree, "lang", "html") or meta(tree, "og:locale")
-    region = _COUNTRY.search(_host(url))
     told = meta(tree, "og:locale")
+    language = first_attribute(tree, "lang", "html") or told
+    region = _COUNTRY.search(_host(url))
     if not re.search(r"[-_]", language) and told.lower().startswith(language.lower()[:2]):
-        language = told or language
+        language = told
     country = region[1].upper() if region and region[1] not in _NO_COUNTRY else ""
     if country and not re.search(r"[-_][A-Za-z]{2}\b", language):
         language = f"{language or 'und'}-{country}"
@@ -162,7 +159,7 @@ def settled(
         amounts = ", ".join(f"{amount:g}" for amount in sorted(shown.asked)[:_MOST_TOLD])
         return Money(), (f"price: {amounts} are shown, and nothing tells which one is asked",)
     first = given[0]
-    if _agree(first, shown.asked) or any(_same(first, one) for one in [shown.main]):
+    if _agree(first, shown.asked) or _same(first, shown.main):
         return first, ()
     if shown.main.prices and _is_instalment(shown.main, first):
         return first, ()
@@ -232,7 +229,7 @@ def _outer(nodes: Iterable[LexborNode]) -> set[int]:
     outer: set[int] = set()
     for node in nodes:
         above = node.parent
-        for _ in range(_HIGHEST):
+        for _ in range(HIGHEST):
             if above is None or above.mem_id in outer:
                 break
             outer.add(above.mem_id)
@@ -256,7 +253,7 @@ def _read_all(places: Sequence[LexborNode], habits: Habits) -> list[Money]:
                 large.update(list(_around(node, large)))
             else:
                 found = _read(node, said, habits)
-                for above in itertools.islice(_around(node, large), _HIGHEST):
+                for above in itertools.islice(_around(node, large), HIGHEST):
                     if above in inside:
                         inside[above] += inside[node.mem_id] + 1
                         break
@@ -285,15 +282,12 @@ def _read(node: LexborNode, said: str, habits: Habits) -> Money:
 def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
     """What a place's price is: what is asked, an old one or a part, another product's."""
     is_old = False
-    above: LexborNode | None = node
-    for height in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
+    for height, above in enumerate(upwards(node)):
         if above.tag in _STRIKING:
             is_old = True
         if above.tag in ("header", "footer", "nav", "select", "option"):
             return "other"
-        names = _CAMEL.sub("-", f"{attribute(above, 'class')} {attribute(above, 'id')}").lower()
+        names = hyphenated(f"{attribute(above, 'class')} {attribute(above, 'id')}")
         if height < _CLOSE_BY and (
             _STRUCK.search(names)
             or any(_STRUCK_PRICE.search(name) for name in names.split() if "price" in name)
@@ -301,134 +295,4 @@ def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
             is_old = True
         if _OTHERS.search(names) or (above.tag == "a" and height):
             return "other"
-        above = above.parent
     return "old" if is_old else "asked"
-
-
-_NOT_AN_OPTION: Final = re.compile(
-    r"qty|quantity|amount|menge|anzahl|quantit|cantidad|country|land\b|pays|state|province|currency"
-    r"|devise|währung|lang|sprache|idioma|sort|order|filter|search|rating|review|month|year|day|date"
-    r"|delivery|shipping|report|store|branch|location|page|categor|limit|warrant|reason|subject|wishlist"
-    r"|comp\d|guide|chart|convert|\bslt|\bcat\b|navigation|menu|perpage|per_page|show|currencies|zip|postcode"
-)
-_AN_OPTION: Final = re.compile(
-    r"\boptions?\b|varia|attribut|super|size|colou?r|taille|couleur|größe|groesse|farbe|talla|taglia|colore"
-    r"|maat|kleur|rozmiar|kolor|velikost|barv|\bcor\b|tamanho|swatch|style|flavou?r|scent|material"
-    r"|sku|pack|finish|length|width|edition|model|storage|capacity|размер|цвет|尺寸|颜色|サイズ|カラー"
-)
-_CART: Final = re.compile(r"cart|basket|bag\b|panier|warenkorb|carrito|carrinho|carrello|kosik|buy")
-_PROMPT: Final = re.compile(
-    r"please|choose|select|pick|bitte|wählen|auswahl|choisi|sélection|veuillez|elige|seleccion"
-    r"|escoge|scegli|selezion|kies|selecteer|maak|wybierz|vyberte|zvolte|izberi|selecione|escolha"
-    r"|выбер|seç|chọn|pilih|all\b|any\b|none\b|first|zuerst|d'abord|primero|default title$",
-    re.IGNORECASE,
-)
-_NOISE: Final = re.compile(
-    r"\s{0,2}(?:\([+-]?\s?[^()]{0,20}\d[^()]{0,20}\)"
-    r"|[-–]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito|in stock"
-    r"|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad).{0,20})$",
-    re.IGNORECASE,
-)
-
-
-def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
-    """The options that an item's page lets people choose in its `<select>` elements."""
-    groups: dict[str, tuple[str, ...]] = {}
-    for box in tree.css("select")[:MOST_BOXES]:
-        name = _name_of(tree, box)
-        names = _names(box, name)
-        if not name or _is_elsewhere(box) or _NOT_AN_OPTION.search(names):
-            continue
-        if not (_AN_OPTION.search(names) or _is_for_the_cart(box)):
-            continue
-        values = [
-            said
-            for entry in box.css("option")[:MOST_PARTS]
-            if (said := _option_value(text_of(entry), name)) and not _PROMPT.match(said)
-        ]
-        values = _without_common(
-            [value for value in dict.fromkeys(values) if value and len(value) <= _LONGEST]
-        )
-        if values and not _is_count(values):
-            # Shopify's `id` is of a product and all its options together.
-            groups.setdefault("variant" if name == "id" else name, tuple(values))
-    return groups
-
-
-def _option_value(text: str, name: str) -> str:
-    """What an entry is, without what it costs more, whether it is there, and the group's name."""
-    said = _NOISE.sub("", text.strip("-–—.:*… "))
-    before, mark, value = said.partition(": ")
-    return value.strip() if mark and before.casefold() == name.casefold() else said
-
-
-def _without_common(values: list[str]) -> list[str]:
-    """Values without what all of them begin with, as `Size: `."""
-    before = values[0].partition(": ")[0] + ": " if values else ""
-    is_common = len(values) > 1 and all(value.startswith(before) for value in values)
-    return [value.removeprefix(before) for value in values] if is_common else values
-
-
-def _is_for_the_cart(box: LexborNode) -> bool:
-    """Whether what is chosen goes into the cart with the product."""
-    above: LexborNode | None = box
-    for _ in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
-        if above.tag == "form":
-            names = (
-                f"{attribute(above, 'action')} {attribute(above, 'class')} {attribute(above, 'id')}"
-            )
-            return bool(_CART.search(names.lower()))
-        above = above.parent
-    return False
-
-
-def _names(box: LexborNode, name: str) -> str:
-    parts = (name, attribute(box, "name"), attribute(box, "id"), attribute(box, "class"))
-    return _CAMEL.sub("-", " ".join(parts)).lower()
-
-
-def _is_count(values: list[str]) -> bool:
-    """1, 2, 3 ...: how many of it."""
-    return len(values) > 1 and values == [str(number) for number in range(1, len(values) + 1)]
-
-
-def _is_elsewhere(box: LexborNode) -> bool:
-    above: LexborNode | None = box
-    for _ in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
-        if above.tag in ("header", "footer", "nav"):
-            return True
-        names = f"{attribute(above, 'class')} {attribute(above, 'id')}".lower()
-        if above is not box and re.search(r"footer|header|search|newsletter|review", names):
-            return True
-        above = above.parent
-    return False
-
-
-def _name_of(tree: LexborHTMLParser, box: LexborNode) -> str:
-    """What a group is called: its label, or what it says of itself."""
-    id = attribute(box, "id")
-    labels: Iterator[str] = (
-        text_of(label)
-        for label in tree.css("label[for]")[:MOST_PARTS]
-        if id and attribute(label, "for") == id
-    )
-    said = next((text for text in labels if text), "") or attribute(box, "aria-label")
-    if not said:
-        named = attribute(box, "data-attribute_name") or attribute(box, "name")
-        for before in ("attribute_", "options[", "option_", "dropdown_selected_", "pa_"):
-            named = named.removeprefix(before)
-        said = named.removesuffix("]").removesuffix("_name").replace("_", " ")
-        if not said and _AN_OPTION.search(id.lower()):
-            said = " ".join(
-                word
-                for word in id.rstrip("0123456789-_").replace("-", " ").split()
-                if word.lower() not in ("select", "product", "selector", "dropdown")
-            )
-        if any(mark in said for mark in "[]{}$:") or not any(map(str.isalpha, said)):
-            said = ""
-    name = said.split(":")[0].rstrip(" *").strip()
-    return name if len(name) <= _LONGEST_NAME else ""
