@@ -363,8 +363,9 @@ class _ShopTrack:
             self._searches += 1
 
     def figures(self) -> dict[str, Any]:
+        pages = {(s.page, s.query, s.number, s.product, s.options) for s in self._states}
         return {
-            "states": len({(s.page, s.query, s.number, s.product, s.options) for s in self._states}),
+            "states": len(pages),
             "items": len(self._items),
             "searches": self._searches,
         }
