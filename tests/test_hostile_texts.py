@@ -9,6 +9,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,10 @@ from errands.agents.page_reading import groups, offers, read_instruction
 from errands.browser.libraries import library, without_integrity
 from errands.crowd.hits.batch_file import read_batch
 from errands.crowd.hits.task_page import field_kinds, task_page
-from errands.mining.plain_text import bullets_in, plain_html
+from errands.mining.plain_text import bullets_in, plain, plain_html
+from errands.mining.product_file import item_of
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.table_file import TableFile
 from errands.nesting import DEEPEST, shallow, too_deep
 from errands.prices import money, prices_of
 from errands.reports.html.frames import visible_text
@@ -51,6 +55,7 @@ from errands.turk.tasks.template import substitute
 from errands.web.core.auth import cookie
 
 FIELD = '<input name="a">'
+MAP = ColumnMap(columns={"title": ("title",), "options": ("options",)})
 
 PARSERS: dict[str, Callable[[str], object]] = {
     "without_integrity": without_integrity,
@@ -162,6 +167,52 @@ def test_calls_grow_with_the_text(name: str) -> None:
         # Four times the text; the square of it would be sixteen times the calls.
         one, four = (_events(parser, piece * (n // len(piece))) for n in (1_000, 4_000))
         assert four <= 6 * one + 200, f"{piece!r}: {one} calls, then {four}"
+
+
+def test_options_without_number_are_left_out_one_after_the_other() -> None:
+    def read(text: str) -> None:
+        row = {"title": "cotton shirt", "options": text}
+        assert len(item_of(row, MAP, remarks)["customization_options"]) == 9
+
+    remarks: list[str] = []
+    one, four = (_events(read, ";".join(f"o{i}: x|y" for i in range(n))) for n in (1_000, 4_000))
+    assert four <= 5 * one, f"{one} calls, then {four}"
+    assert sum("combinations" in remark for remark in remarks) == 1_000 - 9 + 4_000 - 9
+
+
+def test_many_columns_are_not_each_compared_with_all(tmp_path: Path) -> None:
+    compared = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def strip(self, chars: str | None = None) -> "Name":
+            return self
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str(self) == other
+
+    path = tmp_path / "table.csv"
+    path.write_text("title\nshirt\n")
+    names = [Name(f"c{i}") for i in range(2_000)]
+    assert TableFile(path)._columns(iter([list(names)])) == tuple(names)
+    assert compared < 20_000
+
+
+def test_lists_in_lists_are_not_read_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(text: object) -> str:
+        nonlocal read
+        read += len(str(text))
+        return plain(text)
+
+    read = 0
+    monkeypatch.setattr("errands.mining.plain_text.plain", counted)
+    text = "<ul><li>" * 1_500 + "seen " * 20_000
+    assert len(bullets_in(text)) > 1
+    assert read <= 20 * len(text)
+    assert bullets_in("<ul><li>a<ul><li>b</ul><li>c</ul>") == ["ab", "b", "c"]
 
 
 @only_slow
