@@ -27,7 +27,7 @@ from errands.mining.plain_text import bullets_in, plain, plain_html
 from errands.mining.product_file import item_of
 from errands.mining.table.column_map import ColumnMap
 from errands.mining.table.table_file import TableFile
-from errands.nesting import DEEPEST, shallow, too_deep
+from errands.nesting import DEEPEST, MOST_ATTRIBUTES, shallow, too_deep
 from errands.prices import money, prices_of
 from errands.reports.html.frames import visible_text
 from errands.shop import urls
@@ -46,9 +46,10 @@ from errands.transfer.sites.schema_org import SchemaOrg
 from errands.transfer.sites.shopify import shopify_product
 from errands.turk.actions.grammar import parse_answer
 from errands.turk.dom.css import parse_declarations, parse_sheet
-from errands.turk.dom.driver import parsed
+from errands.turk.dom.driver import DomDriver, parsed
 from errands.turk.dom.media import media_matches
 from errands.turk.dom.scripts import read_scripts
+from errands.turk.pages.driver import DriverError
 from errands.turk.tasks.markup import start_tags
 from errands.turk.tasks.table import read_table
 from errands.turk.tasks.template import substitute
@@ -266,6 +267,19 @@ def test_nested_rules_are_bounded_before_they_are_written_out() -> None:
     assert len(parse_sheet.__wrapped__("a," * 21_000 + "a{display:none}").rules) == 20_000
 
 
+@pytest.mark.parametrize(
+    ("rules", "elements"),
+    [
+        ("a{display:block}" * 1_100, "<a>x</a>" * 1_000),
+        (".b{display:block}" * 9_000, "<a>x</a>" * 6_000),
+    ],
+)
+def test_rules_times_elements_are_bounded(rules: str, elements: str) -> None:
+    page = DomDriver().open(f"<style>{rules}</style><p class=b>{elements}<input name=a>")
+    with pytest.raises(DriverError, match="too many rules for so many elements"):
+        page.text()
+
+
 def test_ordinary_nesting_is_read_as_before() -> None:
     sheet = parse_sheet(".a, .b { & .c { display: none; &.d { opacity: 0 } } e { float: left } }")
     assert [rule.source for rule in sheet.rules] == [
@@ -285,3 +299,23 @@ def test_pages_are_read_as_deep_as_parsers_are_quick() -> None:
     assert visible_text(deeper) == "seen"
     assert shallow("<li>" * 10 + "x") == "<li>" * 10 + "x"
     assert too_deep("<div></div>" * 10_000) is None
+    assert too_deep("<my-own>" * 5_000) == len("<my-own>") * DEEPEST
+
+
+def test_pages_are_read_as_wide_as_parsers_are_quick() -> None:
+    many = " ".join(f"a{i}='>'" for i in range(MOST_ATTRIBUTES))
+    assert too_deep(f"<b {many}>") is None
+    for hidden in ("", '<!-- <b x=" -->', "<script>'<b x=\"'</script>", "<b x='>' y=\">\">"):
+        for tag in ("b", "script", "my-own"):
+            assert too_deep(f"<p>seen{hidden}<{tag} {many} more>") == len(f"<p>seen{hidden}")
+    assert plain_html(f"<p>seen<b {many} more>unseen") == "seen"
+    # What scripts compare is no tag with thousands of attributes.
+    assert too_deep("<script>" + "if (j <i && a == b) c = d; " * 5_000 + "</script>") is None
+    options = "<select>" + "<option>x" * 10_000
+    assert too_deep(options) is None
+    assert too_deep(options * 3) is not None
+    # End tags that close nothing take time for all that are open.
+    assert too_deep("<b>x</svg>" * 24_999) is None
+    assert too_deep("<b>x</svg>" * 25_001) == len("<b>x</svg>") * 25_000
+    with pytest.raises(DriverError, match="more than 50000 tags"):
+        DomDriver().open("<b>x</svg>" * 25_001)
