@@ -27,7 +27,7 @@ from errands.mining.plain_text import bullets_in, plain, plain_html
 from errands.mining.product_file import item_of
 from errands.mining.table.column_map import ColumnMap
 from errands.mining.table.table_file import TableFile
-from errands.nesting import DEEPEST, MOST_ATTRIBUTES, shallow, too_deep
+from errands.nesting import DEEPEST, MOST_ATTRIBUTES, MOST_OPTIONS, shallow, too_deep
 from errands.prices import money, prices_of
 from errands.reports.html.frames import visible_text
 from errands.shop import urls
@@ -311,11 +311,13 @@ def test_pages_are_read_as_wide_as_parsers_are_quick() -> None:
     assert plain_html(f"<p>seen<b {many} more>unseen") == "seen"
     # What scripts compare is no tag with thousands of attributes.
     assert too_deep("<script>" + "if (j <i && a == b) c = d; " * 5_000 + "</script>") is None
-    options = "<select>" + "<option>x" * 10_000
-    assert too_deep(options) is None
-    assert too_deep(options * 3) is not None
+    options = "<option>x" * MOST_OPTIONS
+    assert too_deep(f"<select>{options}</select>" * 3) is None
+    assert too_deep(f"<select>{options}<!--</select>--><option>") is not None
     # End tags that close nothing take time for all that are open.
-    assert too_deep("<b>x</svg>" * 24_999) is None
-    assert too_deep("<b>x</svg>" * 25_001) == len("<b>x</svg>") * 25_000
-    with pytest.raises(DriverError, match="more than 50000 tags"):
-        DomDriver().open("<b>x</svg>" * 25_001)
+    assert too_deep("<p><b>x</b></p></font>" * 20_000) is None
+    assert too_deep("<span>x</svg>" * 5_000) == len("<span>x</svg>") * DEEPEST
+    assert too_deep("<span><!-- </span> -->" * 5_000) == len("<span><!-- </span> -->") * DEEPEST
+    assert (too_deep("<b>x</svg>" * 50_000) or 0) < len("<b>x</svg>") * 15_000
+    with pytest.raises(DriverError, match="end tags for nothing"):
+        DomDriver().open("<b>x</svg>" * 50_000)

@@ -1,30 +1,31 @@
-"""How much of a page is read: parsers take time for every element times its depth, for every
-attribute times those beside it, for every option times those of its list.
+"""How much of a page is read: parsers take time for every element times its depth, for every end
+tag without a beginning times all that is open, for every attribute times those beside it, for every
+option times those of its list.
 
 Browsers stop at a few hundred elements inside of one another. So does who only reads a page, by
 `shallow`; who must not leave anything out refuses it, by `too_deep`.
 """
 
 import re
+from collections import Counter
 from typing import Final
 
-__all__ = ["DEEPEST", "MOST_ATTRIBUTES", "MOST_TAGS", "shallow", "too_deep"]
+__all__ = ["DEEPEST", "MOST_ATTRIBUTES", "MOST_OPTIONS", "shallow", "too_deep"]
 
 DEEPEST: Final = 4_000
-"""Elements inside of one another, as far as tags tell: they need not be closed, nor close."""
-MOST_TAGS: Final = 50_000
-"""Of a page, those that close included: in a second or two whatever they do to each other."""
+"""Elements inside of one another."""
 MOST_ATTRIBUTES: Final = 2_000
-"""Of one element."""
-_MOST_OPTIONS: Final = 20_000
-_SMALL: Final = 2 * MOST_ATTRIBUTES
-"""Characters in which there are not more attributes."""
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)")
+"""Of different names, of one element."""
+MOST_OPTIONS: Final = 10_000
+"""Of one list."""
+_MOST_SOUGHT: Final = 50_000_000
+"""Open elements that end tags without a beginning are compared with, together."""
 _VALUE: Final = r"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+"""
-_ATTRIBUTE: Final = rf"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+{_VALUE})?+"
+_ATTRIBUTE: Final = rf"[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+{_VALUE})?+"
 _EACH: Final = re.compile(_ATTRIBUTE)
-_ELEMENT: Final = re.compile(
-    rf"<!--.*?(?:-->|\Z)|<([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE})*+)", re.DOTALL
+_TAG: Final = re.compile(
+    rf"<!--.*?(?:-->|\Z)|<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE.replace('([', '(?:[')})*+)",
+    re.DOTALL,
 )
 """Comments, and tags with their attributes."""
 _TEXTS: Final = {
@@ -32,59 +33,58 @@ _TEXTS: Final = {
 }
 """Elements in which there are no tags, and where they end."""
 _FLAT: Final = frozenset(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd "
-    "option optgroup tr td th thead tbody tfoot rp rt body html head b i u a em strong font "
-    "small big s tt code strike nobr select noscript script style textarea title iframe".split()
+    "area base br col embed hr img input link meta param source track wbr p li dt dd option tr td "
+    "th thead tbody tfoot rp rt body html head a nobr select noscript script style textarea title "
+    "iframe".split()
 )
-"""Tags that do not nest, or whose depth costs nothing."""
+"""Tags that do not nest."""
+_LIGHT: Final = frozenset("b i u em strong font small big s tt code strike".split())
+"""Tags whose depth costs nothing, but where something looks for what is open."""
 
 
 def too_deep(html: str) -> int | None:
-    """Where a page begins to nest too deeply, or to have too many tags, or an element too many
-    attributes; None: nowhere."""
-    ends = [_too_many_tags(html), _too_many_attributes(html)]
-    return min((end for end in ends if end is not None), default=None)
-
-
-def _too_many_tags(html: str) -> int | None:
-    if html.count("<") <= DEEPEST:
+    """Where a page begins to take too much time; None: nowhere."""
+    if html.count("<") <= DEEPEST and len(html) <= 2 * MOST_ATTRIBUTES:
         return None
-    depth = options = 0
-    for number, match in enumerate(_TAG.finditer(html)):
-        name = match[2].lower()
-        options += name == "option"
-        if number >= MOST_TAGS or options > _MOST_OPTIONS:
-            return match.start()
-        if name in _FLAT:
-            continue
-        depth = max(0, depth - 1) if match[1] else depth + 1
-        if depth > DEEPEST:
-            return match.start()
-    return None
-
-
-def _too_many_attributes(html: str) -> int | None:
-    if len(html) <= _SMALL:
-        return None
-    at = 0
-    while (match := _ELEMENT.search(html, at)) is not None:
-        name, attributes = match.groups()
-        if name is not None and len(attributes) > _SMALL and _are_too_many(attributes):
-            return match.start()
+    opened: Counter[str] = Counter()
+    at = depth = light = options = sought = 0
+    while (match := _TAG.search(html, at)) is not None:
         at = match.end()
-        if name is not None and (end := _TEXTS.get(name.lower())) is not None:
-            closed = end.search(html, at)
-            at = len(html) if closed is None else closed.start()
+        if match[2] is None:
+            continue
+        name = match[2].lower()
+        change = -1 if match[1] else 1
+        if name == "select" or (match[1] and not opened[name]):
+            sought += depth + light
+            options = 0 if name == "select" else options
+            change = max(change, 0)
+        options += name == "option"
+        opened[name] += change
+        if name in _LIGHT:
+            light += change
+        elif name not in _FLAT:
+            depth += change
+        if (
+            depth > DEEPEST
+            or sought > _MOST_SOUGHT
+            or options > MOST_OPTIONS
+            or (len(match[3]) > 2 * MOST_ATTRIBUTES and _are_too_many(match[3]))
+        ):
+            return match.start()
+        if name in _TEXTS and not match[1]:
+            end = _TEXTS[name].search(html, at)
+            at = len(html) if end is None else end.start()
     return None
 
 
 def _are_too_many(attributes: str) -> bool:
-    at = count = 0
-    while count <= MOST_ATTRIBUTES and (one := _EACH.match(attributes, at)) is not None:
-        at, count = one.end(), count + 1
-    return count > MOST_ATTRIBUTES
+    at, names = 0, set[str]()
+    while len(names) <= MOST_ATTRIBUTES and (one := _EACH.match(attributes, at)) is not None:
+        at = one.end()
+        names.add(one[1].lower())
+    return len(names) > MOST_ATTRIBUTES
 
 
 def shallow(html: str) -> str:
-    """A page up to where it nests too deeply."""
+    """A page up to where it takes too much time."""
     return html[: too_deep(html)]
