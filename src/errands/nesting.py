@@ -18,20 +18,20 @@ MOST_ATTRIBUTES: Final = 2_000
 """Of different names, of one element."""
 MOST_OPTIONS: Final = 10_000
 """Of one list."""
+_SMALL: Final = 1 << 14
+"""Characters that take no time, whatever they are."""
 _MOST_SOUGHT: Final = 50_000_000
 """Open elements that end tags without a beginning are compared with, together."""
-_VALUE: Final = r"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+"""
-_ATTRIBUTE: Final = rf"[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+{_VALUE})?+"
-_EACH: Final = re.compile(_ATTRIBUTE)
+_NAME: Final = r"[^\s/>][^\s/>=]*+"
+_VALUE: Final = r"""(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTE: Final = re.compile(rf"[\s/]*+({_NAME}){_VALUE}")
 _TAG: Final = re.compile(
-    rf"<!--.*?(?:-->|\Z)|<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE.replace('([', '(?:[')})*+)",
-    re.DOTALL,
+    rf"<!--.*?(?:-->|\Z)|<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_NAME}{_VALUE})*+)", re.DOTALL
 )
 """Comments, and tags with their attributes."""
-_TEXTS: Final = {
-    name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style", "textarea")
-}
-"""Elements in which there are no tags, and where they end."""
+_TEXTS: Final = frozenset({"script", "style", "textarea"})
+"""Elements in which there are no tags."""
+_END_OF_TEXT: Final = re.compile(r"</(script|style|textarea)", re.IGNORECASE)
 _FLAT: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr p li dt dd option tr td "
     "th thead tbody tfoot rp rt body html head a nobr select noscript script style textarea title "
@@ -44,7 +44,7 @@ _LIGHT: Final = frozenset("b i u em strong font small big s tt code strike".spli
 
 def too_deep(html: str) -> int | None:
     """Where a page begins to take too much time; None: nowhere."""
-    if html.count("<") <= DEEPEST and len(html) <= 2 * MOST_ATTRIBUTES:
+    if html.count("<") <= DEEPEST and len(html) <= _SMALL:
         return None
     opened: Counter[str] = Counter()
     at = depth = light = options = sought = 0
@@ -72,14 +72,14 @@ def too_deep(html: str) -> int | None:
         ):
             return match.start()
         if name in _TEXTS and not match[1]:
-            end = _TEXTS[name].search(html, at)
-            at = len(html) if end is None else end.start()
+            ends = (one for one in _END_OF_TEXT.finditer(html, at) if one[1].lower() == name)
+            at = next((one.start() for one in ends), len(html))
     return None
 
 
 def _are_too_many(attributes: str) -> bool:
     at, names = 0, set[str]()
-    while len(names) <= MOST_ATTRIBUTES and (one := _EACH.match(attributes, at)) is not None:
+    while len(names) <= MOST_ATTRIBUTES and (one := _ATTRIBUTE.match(attributes, at)) is not None:
         at = one.end()
         names.add(one[1].lower())
     return len(names) > MOST_ATTRIBUTES
