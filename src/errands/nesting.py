@@ -18,8 +18,8 @@ MOST_ATTRIBUTES: Final = 2_000
 """Of different names, of one element."""
 MOST_OPTIONS: Final = 10_000
 """Of one list."""
-_SMALL: Final = 1 << 14
-"""Characters that take no time, whatever they are."""
+_SMALL: Final = 1 << 16
+"""Characters that take no more than a fraction of a second, whatever they are."""
 _MOST_SOUGHT: Final = 50_000_000
 """Open elements that end tags without a beginning are compared with, together."""
 _NAME: Final = r"[^\s/>][^\s/>=]*+"
