@@ -7,13 +7,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from errands.runs.episode import Episode, Step, Summary
 from errands.runs.store.rows import (
     MOST_UNPACKED,
     MOST_VALUES,
+    StoreError,
     _Body,
     _values,
     pack,
+    pack_body,
     unpack,
+    unpack_body,
 )
 
 
@@ -64,6 +68,19 @@ def test_more_values_than_an_episode_has_are_not_made(mark: bytes, value: bytes)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 64 << 20
+
+
+def test_what_could_not_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = Summary(
+        number=3, key="goal", status="done", reward=1.0, success=True, steps=1, seconds=0.1
+    )
+    episode = Episode(summary=summary, steps=(Step("a", observation="x" * 2_000_000),))
+    assert unpack_body(summary, pack_body(episode)) == episode
+    for limit in ("MOST_UNPACKED", "MOST_VALUES"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"errands.runs.store.rows.{limit}", 5)
+            with pytest.raises(StoreError, match=r"Episode 3 cannot be kept \(it .* more than"):
+                pack_body(episode)
 
 
 def test_values_are_counted_as_they_are_packed() -> None:

@@ -120,8 +120,7 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
     try:
         if mark == _SQUEEZED:
             return unpack(_unsqueezed(rest), kind)
-        if len(rest) > _FEW:
-            _check_values(rest)
+        _check_size(data)
         if mark == _BYTES:
             return msgspec.convert(_bytes_as_texts(msgspec.msgpack.decode(rest)), kind)
         if mark == _PLAIN:
@@ -134,11 +133,15 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
     raise ValueError(f"unknown packing {mark!r}")
 
 
-def _check_values(data: bytes) -> None:
-    """Refuse more values than an episode has, before they are made: a few kilobytes may be squeezed
-    out of hundreds of millions of them."""
-    if _values(np.frombuffer(data, np.uint8), len(data), MOST_VALUES) > MOST_VALUES:
-        raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+def _check_size(packed: bytes) -> None:
+    """Refuse more than an episode has, before it is made: a few kilobytes may be squeezed out of
+    hundreds of millions of values."""
+    if len(packed) - 1 > MOST_UNPACKED:
+        raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 20} MB")
+    if len(packed) > _FEW:
+        values = np.frombuffer(packed, np.uint8, offset=1)
+        if _values(values, len(values), MOST_VALUES) > MOST_VALUES:
+            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
 
 
 def _unsqueezed(data: bytes) -> bytes:
@@ -180,6 +183,13 @@ def pack_body(episode: Episode) -> bytes:
     if any(map(_CALLS, steps)):
         steps = packed_calls(steps)
     body = pack((steps, episode.last_digest, episode.last))
+    try:
+        _check_size(body)
+    except ValueError as failure:
+        raise StoreError(
+            f"Episode {episode.summary.number} cannot be kept ({failure}); play the run with less"
+            " of its pages: --observations hash."
+        ) from None
     return body if len(body) <= _SMALL else _SQUEEZED + zlib.compress(body, 1)
 
 
