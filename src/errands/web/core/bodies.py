@@ -88,7 +88,7 @@ class BodyReads:
                     chunks.append(chunk)
                     if arrival.size + len(chunk) > most:
                         raise too_large(f"The body is larger than {most} bytes.")
-                    self.grow(arrival, len(chunk))
+                    self.grow(arrival, len(chunk), is_whole=not more)
         except TimeoutError:
             # The error that follows remembers this place for a while.
             chunks.clear()
@@ -101,12 +101,13 @@ class BodyReads:
                 self.leave(arrival)
         return b"".join(chunks)
 
-    def grow(self, arrival: Arrival, size: int) -> None:
-        """More has come, or it begins to."""
+    def grow(self, arrival: Arrival, size: int, *, is_whole: bool = False) -> None:
+        """More has come, or it begins to; nobody makes room for the end of one."""
         self._arriving[arrival] = None
         arrival.size += size
         self.size += size
-        self._make_room(arrival)
+        if not is_whole:
+            self._make_room(arrival)
 
     def leave(self, arrival: Arrival) -> None:
         """It has arrived, or never will."""
