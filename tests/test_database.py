@@ -48,6 +48,13 @@ def test_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(why.value) == sentence
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "%ff"])
+def test_a_name_that_no_server_has_is_an_error_of_databases(host: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    with pytest.raises(psycopg.OperationalError, match="no such host"):
+        connect_postgres(f"postgresql://{host}/x")
+
+
 def test_messages_in_one_line() -> None:
     assert one_line(ValueError("not\n  there\n")) == "not there"
     assert one_line(KeyError()) == "KeyError"

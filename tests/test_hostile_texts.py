@@ -9,6 +9,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +23,11 @@ from errands.agents.page_reading import groups, offers, read_instruction
 from errands.browser.libraries import library, without_integrity
 from errands.crowd.hits.batch_file import read_batch
 from errands.crowd.hits.task_page import field_kinds, task_page
-from errands.mining.plain_text import bullets_in, plain_html
-from errands.nesting import DEEPEST, shallow, too_deep
+from errands.mining.plain_text import bullets_in, plain, plain_html
+from errands.mining.product_file import item_of
+from errands.mining.table.column_map import ColumnMap
+from errands.mining.table.table_file import TableFile
+from errands.nesting import DEEPEST, MOST_ATTRIBUTES, MOST_OPTIONS, shallow, too_deep
 from errands.prices import money, prices_of
 from errands.reports.html.frames import visible_text
 from errands.shop import urls
@@ -42,15 +46,17 @@ from errands.transfer.sites.schema_org import SchemaOrg
 from errands.transfer.sites.shopify import shopify_product
 from errands.turk.actions.grammar import parse_answer
 from errands.turk.dom.css import parse_declarations, parse_sheet
-from errands.turk.dom.driver import parsed
+from errands.turk.dom.driver import DomDriver, parsed
 from errands.turk.dom.media import media_matches
 from errands.turk.dom.scripts import read_scripts
+from errands.turk.pages.driver import DriverError
 from errands.turk.tasks.markup import start_tags
 from errands.turk.tasks.table import read_table
 from errands.turk.tasks.template import substitute
 from errands.web.core.auth import cookie
 
 FIELD = '<input name="a">'
+MAP = ColumnMap(columns={"title": ("title",), "options": ("options",)})
 
 PARSERS: dict[str, Callable[[str], object]] = {
     "without_integrity": without_integrity,
@@ -164,6 +170,52 @@ def test_calls_grow_with_the_text(name: str) -> None:
         assert four <= 6 * one + 200, f"{piece!r}: {one} calls, then {four}"
 
 
+def test_options_without_number_are_left_out_one_after_the_other() -> None:
+    def read(text: str) -> None:
+        row = {"title": "cotton shirt", "options": text}
+        assert len(item_of(row, MAP, remarks)["customization_options"]) == 9
+
+    remarks: list[str] = []
+    one, four = (_events(read, ";".join(f"o{i}: x|y" for i in range(n))) for n in (1_000, 4_000))
+    assert four <= 5 * one, f"{one} calls, then {four}"
+    assert sum("combinations" in remark for remark in remarks) == 1_000 - 9 + 4_000 - 9
+
+
+def test_many_columns_are_not_each_compared_with_all(tmp_path: Path) -> None:
+    compared = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def strip(self, chars: str | None = None) -> "Name":
+            return self
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str(self) == other
+
+    path = tmp_path / "table.csv"
+    path.write_text("title\nshirt\n")
+    names = [Name(f"c{i}") for i in range(2_000)]
+    assert TableFile(path)._columns(iter([list(names)])) == tuple(names)
+    assert compared < 20_000
+
+
+def test_lists_in_lists_are_not_read_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(text: object) -> str:
+        nonlocal read
+        read += len(str(text))
+        return plain(text)
+
+    read = 0
+    monkeypatch.setattr("errands.mining.plain_text.plain", counted)
+    text = "<ul><li>" * 1_500 + "seen " * 20_000
+    assert len(bullets_in(text)) > 1
+    assert read <= 20 * len(text)
+    assert bullets_in("<ul><li>a<ul><li>b</ul><li>c</ul>") == ["ab", "b", "c"]
+
+
 @only_slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_time_grows_with_the_text(name: str) -> None:
@@ -215,6 +267,19 @@ def test_nested_rules_are_bounded_before_they_are_written_out() -> None:
     assert len(parse_sheet.__wrapped__("a," * 21_000 + "a{display:none}").rules) == 20_000
 
 
+@pytest.mark.parametrize(
+    ("rules", "elements"),
+    [
+        ("a{display:block}" * 1_100, "<a>x</a>" * 1_000),
+        (".b{display:block}" * 9_000, "<a>x</a>" * 6_000),
+    ],
+)
+def test_rules_times_elements_are_bounded(rules: str, elements: str) -> None:
+    page = DomDriver().open(f"<style>{rules}</style><p class=b>{elements}<input name=a>")
+    with pytest.raises(DriverError, match="too many rules for so many elements"):
+        page.text()
+
+
 def test_ordinary_nesting_is_read_as_before() -> None:
     sheet = parse_sheet(".a, .b { & .c { display: none; &.d { opacity: 0 } } e { float: left } }")
     assert [rule.source for rule in sheet.rules] == [
@@ -234,3 +299,25 @@ def test_pages_are_read_as_deep_as_parsers_are_quick() -> None:
     assert visible_text(deeper) == "seen"
     assert shallow("<li>" * 10 + "x") == "<li>" * 10 + "x"
     assert too_deep("<div></div>" * 10_000) is None
+    assert too_deep("<my-own>" * 5_000) == len("<my-own>") * DEEPEST
+
+
+def test_pages_are_read_as_wide_as_parsers_are_quick() -> None:
+    many = " ".join(f"a{i}='{'>' * 30}'" for i in range(MOST_ATTRIBUTES))
+    assert too_deep(f"<b {many}>") is None
+    for hidden in ("", '<!-- <b x=" -->', "<script>'<b x=\"'</script>", "<b x='>' y=\">\">"):
+        for tag in ("b", "script", "my-own"):
+            assert too_deep(f"<p>seen{hidden}<{tag} {many} more>") == len(f"<p>seen{hidden}")
+    assert plain_html(f"<p>seen<b {many} more>unseen") == "seen"
+    # What scripts compare is no tag with thousands of attributes.
+    assert too_deep("<script>" + "if (j <i && a == b) c = d; " * 5_000 + "</script>") is None
+    options = "<option>x" * MOST_OPTIONS
+    assert too_deep(f"<select>{options}</select>" * 3) is None
+    assert too_deep(f"<select>{options}<!--</select>--><option>") is not None
+    # End tags that close nothing take time for all that are open.
+    assert too_deep("<p><b>x</b></p></font>" * 20_000) is None
+    assert too_deep("<span>x</svg>" * 5_000) == len("<span>x</svg>") * DEEPEST
+    assert too_deep("<span><!-- </span> -->" * 5_000) == len("<span><!-- </span> -->") * DEEPEST
+    assert (too_deep("<b>x</svg>" * 50_000) or 0) < len("<b>x</svg>") * 15_000
+    with pytest.raises(DriverError, match="end tags for nothing"):
+        DomDriver().open("<b>x</svg>" * 50_000)

@@ -74,15 +74,19 @@ def connect_postgres(url: str, *, autocommit: bool = True, **settings: Any) -> "
     """A connection to a server; unless told otherwise, each statement is a transaction."""
     import psycopg
 
-    # Keep-alives find a server that vanished without a word.
-    return psycopg.connect(
-        url,
-        autocommit=autocommit,
-        connect_timeout=10,
-        keepalives_idle=30,
-        keepalives_count=3,
-        **settings,
-    )
+    try:
+        # Keep-alives find a server that vanished without a word.
+        return psycopg.connect(
+            url,
+            autocommit=autocommit,
+            connect_timeout=10,
+            keepalives_idle=30,
+            keepalives_count=3,
+            **settings,
+        )
+    except UnicodeError as failure:
+        # A name with an empty part, or a long one, is not asked for.
+        raise psycopg.OperationalError(f"there is no such host: {failure}") from None
 
 
 def take_lock(connection: "psycopg.Connection", *key: int) -> bool:

@@ -65,6 +65,8 @@ def _no_names(*words: Any, **more: Any) -> Any:
     """Nobody is asked for an address outside this machine."""
     if words[0] in (None, "", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"):
         return _ADDRESSES(*words, **more)
+    if isinstance(words[0], str):
+        words[0].encode("idna")  # Which is done before anybody is asked, and may fail.
     raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
 

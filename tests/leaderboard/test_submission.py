@@ -3,12 +3,14 @@
 import contextlib
 import gzip
 import json
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from effort import effort
 from hypothesis import HealthCheck, given, settings
@@ -152,6 +154,38 @@ def test_what_is_large_is_not_unpacked() -> None:
         unpack(b"\0" * ((16 << 20) + 1), "x")
 
 
+@pytest.mark.parametrize("value", [b"{}", b"[]", b'"ab"', b'{"":0}', b'"\\"\\\\"'])
+def test_more_values_than_a_submission_has_are_not_made(value: bytes) -> None:
+    count = submission.MOST_VALUES // max(1, value.count(b":") * 2) + 1
+    text = b'{"format":1,"protocol":[' + (value + b",") * count + b"0]}"
+    data = gzip.compress(text)
+    assert len(data) < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(SubmissionError, match="more than 4,000,000 values"):
+        unpack(data, "x")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100 << 20
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=3) | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+    )
+)
+def test_values_are_never_more_than_are_counted(value: Any) -> None:
+    def count(one: Any) -> int:
+        if isinstance(one, dict):
+            return 1 + sum(1 + count(each) for each in one.values())
+        return 1 + sum(map(count, one)) if isinstance(one, list) else 1
+
+    for ascii in (True, False):
+        text = json.dumps(value, ensure_ascii=ascii).encode("utf-8", "surrogatepass")
+        counted = submission._values(np.frombuffer(text, np.uint8), len(text), 1 << 30)
+        assert count(value) <= counted <= 2 * count(value)
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -159,6 +193,7 @@ def test_what_is_large_is_not_unpacked() -> None:
         (lambda data: data[:-20], "cut off"),
         (lambda data: data + data, "behind its end"),
         (lambda data: b"", "cut off"),
+        (lambda data: gzip.compress(b""), "does not hold JSON"),
         (lambda data: gzip.compress(b"[" * 100_000), "does not hold JSON"),
         (lambda data: gzip.compress(b'{"format": NaN}'), "does not hold JSON"),
         (lambda data: gzip.compress(b'{"format": 1' + b"0" * 5000 + b"}"), "does not hold JSON"),

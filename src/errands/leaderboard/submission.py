@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
+import numpy as np
 
 from errands.errors import ErrandsError
+from errands.native import Array, Size, native
 from errands.reports.statistics.estimate import Estimate
 from errands.reports.statistics.repeats import RepeatFigures
 from errands.runs.episode import Status
@@ -53,6 +55,9 @@ MOST_EPISODES: Final = 100_000
 MOST_STEPS: Final = 10_000
 MOST_STEPS_IN_ALL: Final = 1_500_000
 """Actions of one episode, and of all of them."""
+MOST_VALUES: Final = 4_000_000
+"""Values of a file, names among them: three bytes are enough for one that takes seventy in memory.
+The actions and episodes above come to 2.7 million."""
 MOST_ACTION: Final = 100_000
 """Characters of one action."""
 _LONGEST: Final = {"name": 100, "agent": 100, "authors": 500, "url": 300, "note": 2000}
@@ -62,6 +67,7 @@ _URL: Final = re.compile(r"https?://[^\s<>\"'`\\\x00-\x20]{1,290}")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00|Z)?")
 
 Kind = Literal["actions", "reproducible"]
+_values = native("json_values", Array(np.uint8), Size, Size, returns=Size)
 
 
 class SubmissionError(ErrandsError):
@@ -180,6 +186,8 @@ def unpack(data: bytes, name: str) -> tuple[SubmittedRun, str]:
     if len(data) > MOST_PACKED:
         raise SubmissionError(f"{name} is larger than {MOST_PACKED >> 20} MB.")
     text = _unzipped(data, name)
+    if text and _values(np.frombuffer(text, np.uint8), len(text), MOST_VALUES) > MOST_VALUES:
+        raise SubmissionError(f"{name} holds more than {MOST_VALUES:,} values.")
     try:
         held = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):

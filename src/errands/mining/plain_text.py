@@ -22,6 +22,10 @@ _SPACES: Final = re.compile(r"[ \t\u00a0]+")
 _LINES: Final = re.compile(r"(?<!\s)\s*\n\s*")
 _LONGEST: Final = 1_000_000
 """Characters of a text that are looked at before it is cut."""
+_MOST_POINTS: Final = 1_000
+"""Of a text's lists, that are looked at."""
+_AS_OFTEN: Final = 20
+"""So often a text is read as a part of points: where lists nest, each holds all that are in it."""
 
 
 def is_html(text: str) -> bool:
@@ -50,9 +54,15 @@ def bullets_in(text: str) -> list[str]:
     """The points of the lists in a piece of HTML."""
     if "<li" not in text.lower():
         return []
+    points: list[str] = []
+    left = _AS_OFTEN * len(text)
     try:
-        nodes = LexborHTMLParser(shallow(text[:_LONGEST])).css("li")
-        points = [plain(node.text(deep=True)) for node in nodes]
+        for node in LexborHTMLParser(shallow(text[:_LONGEST])).css("li")[:_MOST_POINTS]:
+            said = node.text(deep=True)
+            left -= len(said)
+            if left < 0:
+                break
+            points.append(plain(said))
     except (SelectolaxError, ValueError):
         return []
     return [one for one in points if one]

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import islice, takewhile
-from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -499,9 +498,12 @@ def _options(
         only = len(unique) == 1 and name in _NO_CHOICE
         if unique and not only and not all(one.lower() in _NO_CHOICE for one in unique):
             made[name] = dict(list(unique.items())[:MOST_VALUES])
-    while prod(map(len, made.values())) > MOST_CHOICES:
-        del made[max(made, key=lambda name: len(made[name]))]
-        remarks.append(f"an option left out: more than {MOST_CHOICES:,} combinations")
+    choices = 1
+    for name in sorted(made, key=lambda name: -len(made[name]))[::-1]:
+        choices = min(choices * len(made[name]), MOST_CHOICES + 1)
+        if choices > MOST_CHOICES:
+            del made[name]
+            remarks.append(f"an option left out: more than {MOST_CHOICES:,} combinations")
     return {
         name: [{"value": value, "image": image} for value, image in values.items()]
         for name, values in made.items()

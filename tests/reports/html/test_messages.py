@@ -1,5 +1,6 @@
 """The messages of a model on a page: all of them, escaped, and not again what was there before."""
 
+import tracemalloc
 from typing import Any
 
 from errands.agents.model_call import ModelCall, ToolCall
@@ -95,3 +96,18 @@ def test_the_call_before_may_be_several_steps_ago() -> None:
     steps = [Step("x", calls=(call,)), Step("y"), Step("z", calls=(ModelCall(),))]
     assert call_before(steps, 2) is call
     assert call_before(steps, 0) is None
+
+
+def test_messages_that_are_not_shown_are_not_made() -> None:
+    """A few bytes of somebody's run may stand for a long message, again and again."""
+    message = {"role": "user", "content": "x" * 100_000}
+    tracemalloc.start()
+    one = model_calls([ModelCall(messages=(message,) * 20_000)], None)
+    many = model_calls([ModelCall(messages=(message,), answer=f"{n}") for n in range(2_000)], None)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert one.count("<pre") == 201 - 1
+    assert many.count('class="call"') == 50
+    assert "Call 2000 of 2000" in many
+    assert "Call 1950 of 2000" not in many
+    assert most < 100 << 20

@@ -18,6 +18,7 @@ from errands.runs.store.base import StoreError
 from errands.runs.store.lock import RunLock
 from errands.runs.store.places import create_run, open_run, run_lock
 from errands.runs.store.sqlite import SqliteStore
+from errands.runs.store.sqlite_view import SqliteView
 
 INFO = RunInfo(
     id="run",
@@ -49,6 +50,40 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 def noise(length: int) -> str:
     """A page that cannot be squeezed."""
     return os.urandom(length).hex()
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r)"
+COLUMNS = (
+    "key, status, reward, success, steps, seconds, states, items, searches, tokens_in, tokens_out,"
+    " cost, owner, error, parts"
+)
+HUGE = "zeroblob(900000000)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE episodes RENAME TO old;"
+        f"CREATE VIEW episodes AS {ENDLESS} SELECT n AS number, {COLUMNS} FROM r, old",
+        "ALTER TABLE trajectories RENAME TO old;"
+        f"CREATE VIEW trajectories AS SELECT number, {HUGE} AS body FROM old",
+        f"DROP TABLE run; CREATE VIEW run AS SELECT {HUGE} AS info",
+        f"DROP TABLE run; CREATE TABLE run (x, info BLOB AS ({HUGE})); INSERT INTO run VALUES (1)",
+        "DROP TABLE trajectories;"
+        f"CREATE TABLE trajectories (number INTEGER PRIMARY KEY, body BLOB AS ({HUGE}) STORED)",
+        "CREATE TRIGGER t AFTER INSERT ON episodes BEGIN DELETE FROM run; END",
+        "CREATE VIRTUAL TABLE search USING fts5(a)",
+    ],
+)
+def test_what_is_worked_out_is_no_run(store: SqliteStore, change: str) -> None:
+    """Sixteen kilobytes of somebody's run took gigabytes, or for ever."""
+    store.add(episode(0))
+    store.close()
+    with contextlib.closing(sqlite3.connect(store.path)) as opened:
+        opened.executescript(change)
+    for use in (SqliteStore.open, SqliteView):
+        with pytest.raises(StoreError, match=r"is damaged \((it holds|a column)"):
+            use(store.path)
 
 
 def test_a_full_disk(store: SqliteStore) -> None:

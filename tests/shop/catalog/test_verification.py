@@ -69,6 +69,30 @@ def test_an_open_catalogue_can_be_verified(copy: Path) -> None:
         Catalog.open(opened, verify="quick")
 
 
+def test_what_is_verified_is_what_is_open(copy: Path) -> None:
+    """Whoever opened a damaged catalogue and then restored its file played on with what was mapped,
+    and the run said that all was well."""
+    norms = copy / "index/norms.npy"
+    whole = norms.read_bytes()
+
+    def put(data: bytes) -> None:
+        (copy / "new").write_bytes(data)
+        (copy / "new").replace(norms)
+
+    put(whole[:-8] + bytes(8))
+    open_before = Catalog.open(copy)
+    put(whole)
+    assert Catalog.open(copy) is open_before
+    verified = Catalog.open(copy, verify="full")
+    assert verified is not open_before
+    assert bytes(verified.index._postings.arrays["norms"][-8:]) == whole[-8:]
+    assert Catalog.open(copy, verify="full") is verified
+    assert Catalog.open(verified, verify="full") is verified
+    with pytest.raises(DamageError, match="others than when it was opened"):
+        Catalog.open(open_before, verify="quick")
+    assert Catalog.open(open_before) is open_before
+
+
 def test_a_file_that_was_just_written_is_read_again(
     copy: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from effort import effort
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from errands.errors import DataError
 from errands.shop.catalog.catalog import Catalog
 from errands.shop.search.analyzer import analyze
-from errands.shop.search.index import Index, IndexWriter, decoded_lengths
+from errands.shop.search.index import Index, IndexWriter, _hash_slots, decoded_lengths
 from errands.shop.search.terms import collect_terms
 
 
@@ -141,6 +143,41 @@ def test_nothing_to_find(tmp_path: Path) -> None:
         assert hits(index, query, 50) == []
     assert hits(index, "red", 0) == []
     assert index.statistics.documents == 1
+
+
+def _alike(count: int, length: int = 64) -> list[str]:
+    """Words of one checksum, which is linear in their bits: flips that leave it as it is."""
+    base = b"b" * length
+    flips: dict[int, tuple[int, int]] = {}
+    free = []
+    for bit in range(length):
+        word = bytearray(base)
+        word[bit] ^= 1
+        value, flipped = zlib.crc32(word) ^ zlib.crc32(base), 1 << bit
+        while value and value.bit_length() in flips:
+            other, more = flips[value.bit_length()]
+            value, flipped = value ^ other, flipped ^ more
+        if value:
+            flips[value.bit_length()] = value, flipped
+        else:
+            free.append(flipped)
+    words = []
+    for number in range(count):
+        flipped = 0
+        for place, one in enumerate(free):
+            flipped ^= one * (number >> place & 1)
+        words.append("".join("bc"[flipped >> bit & 1] for bit in range(length)))
+    return words
+
+
+def test_words_of_one_checksum_are_not_each_compared_with_all() -> None:
+    words = _alike(5_000)
+    assert len(set(words)) == 5_000
+    assert len({zlib.crc32(word.encode()) for word in words}) == 1
+    with pytest.raises(DataError, match="made to be slow to look up"):
+        _hash_slots(words)
+    usual = [f"word{number}" for number in range(20_000)]
+    assert np.count_nonzero(_hash_slots([*usual, *words[:500]])) == 20_500
 
 
 def test_a_query_leaves_no_trace_on_the_next(little: Catalog) -> None:

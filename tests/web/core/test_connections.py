@@ -229,6 +229,27 @@ def test_a_body_is_read_in_large_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(pieces) < 1_000
 
 
+@pytest.mark.parametrize("path", ["/body", "/health"])
+@pytest.mark.parametrize("piece", [b"x", b"a: b\r\n"])
+def test_headers_behind_a_body_end(path: str, piece: bytes) -> None:
+    """They are kept until they are complete, and each piece of one is added to a copy of it."""
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    begun = head + b"1\r\nx\r\n0\r\n"
+    with running([PART], ServerLimits()) as port:
+        with lines(port, 1, begun + b"a: b\r\n\r\n") as [line]:
+            assert status(line) in (200, 405)
+        with lines(port, 1, begun + b"a: ") as [line]:
+            sent = 0
+            with contextlib.suppress(ConnectionError):
+                while sent < 2**22:
+                    line.sendall(piece * 1000)
+                    sent += len(piece) * 1000
+                    time.sleep(0.0001)
+            assert is_closed(line)
+            assert sent < 2**22
+        assert health(port) == 200
+
+
 def test_who_asks_and_never_reads_is_no_defect(capfd: pytest.CaptureFixture[str]) -> None:
     async def huge(request: Request) -> Response:
         await request.body()

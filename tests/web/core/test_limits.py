@@ -4,6 +4,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
+from errands.errors import SettingError
+from errands.web.core.limits import listen
+
 CODE = """
 import ctypes, sys, threading
 from errands.web.core.limits import settle_memory
@@ -92,3 +97,9 @@ print(before - own())
 def test_what_is_free_in_the_midst_of_the_heap_is_given_back() -> None:
     assert number(HOLES, "as it is") < 1_000_000
     assert number(HOLES, "settled") > 40_000_000
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "\udcff", "300.0.0.1.", "[::1]", "\0"])
+def test_no_address_to_listen_on_is_one_sentence(host: str) -> None:
+    with pytest.raises(SettingError, match=r"cannot be listened on .*; choose another port"):
+        listen(host, 0)

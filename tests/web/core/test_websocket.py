@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from errands.web.core.application import AppPart
+from errands.web.core.bodies import MESSAGES
 from errands.web.core.limits import ServerLimits
 from errands.web.core.websocket import SocketProtocol, take_over
 
@@ -261,6 +262,52 @@ def test_who_says_nothing_is_asked_and_given_up(port: int, monkeypatch: pytest.M
         with contextlib.suppress(ConnectionError):
             while plain.recv(100):
                 pass
+
+
+HALVES = {
+    "a frame": frame(0x81, b"x" * 60_000)[:-10_000],
+    "a header": frame(0x81, b"x" * 60_000)[:3],
+    "fragments": frame(0x01, b"x" * 30_000) + frame(0x00, b"y" * 20_000),
+    "fragments and a ping": frame(0x01, b"x" * 30_000) + frame(0x89, b"z"),
+}
+"""Of messages that go on."""
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_a_message_has_to_arrive(port: int, half: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends a byte or a ping now and then is not silent, and held a megabyte for ever."""
+    monkeypatch.setattr("errands.web.core.websocket._ARRIVAL", 0.3)
+    with shaken(port) as plain:
+        plain.sendall(HALVES[half])
+        begun = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - begun < 5:
+                # Neither of these ends it.
+                plain.sendall(frame(0x89, b"p") if half.startswith("fragments") else b"x")
+                time.sleep(0.05)
+        assert time.monotonic() - begun < 3
+    assert not len(MESSAGES)
+    assert not MESSAGES.size
+
+
+def test_messages_that_do_not_end_share_their_memory(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MESSAGES, "_memory", 2**20)
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(shaken(port)) for _ in range(40)]
+        for plain in held:
+            plain.sendall(HALVES["a frame"])
+            time.sleep(0.01)
+        assert 0 < MESSAGES.size <= 2**20
+        # The oldest have made room: their last word says that this was too slow.
+        assert said(held[0]) == (0x88, (1008).to_bytes(2))
+        held[-1].sendall(frame(0x81, b"x" * 60_000)[-10_000:])
+        assert len(said(held[-1])[1]) == 60_000
+    with shaken(port) as plain:
+        for piece in (HALVES["a frame"], frame(0x81, b"x" * 60_000)[-10_000:]):
+            plain.sendall(piece)
+        assert len(said(plain)[1]) == 60_000
 
 
 class Wire(asyncio.Transport):

@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -117,7 +118,8 @@ class TableFile:
             raise self._unreadable(failure, 1) from None
         if any("\udc80" <= mark <= "\udcff" for name in header for mark in name):
             raise self._misread()
-        twice = next((name for name in header if name and header.count(name) > 1), None)
+        counts = Counter(header)
+        twice = next((name for name in header if name and counts[name] > 1), None)
         if twice is not None:
             raise DataError(
                 f"{self.path} has two columns {twice!r}; give one of them another name."

@@ -20,6 +20,8 @@ MOST_TEXT: Final = 20_000
 """Characters of a message."""
 MOST_MESSAGES: Final = 200
 """Messages of a call that are shown: the last so many."""
+MOST_CALLS: Final = 50
+"""Calls of a step that are shown: the last so many."""
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
 
@@ -47,7 +49,9 @@ def model_calls(
     """The calls of a step, one after the other. `before` is the call before them; what it had is
     shown folded, or only counted."""
     parts = []
-    for number, call in enumerate(calls, 1):
+    first = max(0, len(calls) - MOST_CALLS)
+    before = calls[first - 1] if first else before
+    for number, call in enumerate(calls[first:], first + 1):
         parts.append(
             html(
                 '<section class="call" aria-label="Call {} of {}"><p class="facts">{} {}</p>'
@@ -88,8 +92,13 @@ def _sent(call: ModelCall, before: ModelCall | None, *, folded: bool) -> Markup:
     old = _alike(before.messages, call.messages) if before is not None else 0
     known, new = call.messages[:old], call.messages[old:]
     base = before.messages[old] if before is not None and len(before.messages) > old else None
-    shown = [_message(message, base if at == 0 else None) for at, message in enumerate(new)]
-    return html("{}{}", _known(known, folded=folded), join(shown[-MOST_MESSAGES:]))
+    # Chosen before they are made: a few bytes of a store may stand for a message of any length.
+    left_out = max(0, len(new) - MOST_MESSAGES)
+    shown = (
+        _message(message, None if at or left_out else base)
+        for at, message in enumerate(new[left_out:])
+    )
+    return html("{}{}", _known(known, folded=folded), join(shown))
 
 
 def _known(messages: Sequence[Mapping[str, Any]], *, folded: bool) -> Markup:

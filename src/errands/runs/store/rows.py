@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from errands.errors import ErrandsError
+from errands.native import Array, Size, native
 from errands.runs.episode import Episode, Status, Step, Summary
 from errands.runs.store.call_packing import packed_calls, whole_calls
 
@@ -24,6 +25,7 @@ __all__ = [
     "COLUMNS",
     "FIGURES",
     "MOST_UNPACKED",
+    "MOST_VALUES",
     "STATUSES",
     "SUMMARY",
     "Row",
@@ -66,6 +68,10 @@ _SMALL: Final = 4096
 """Bodies up to here are kept as they are: squeezing them costs more than it saves."""
 MOST_UNPACKED: Final = 256 << 20
 """Bytes of one episode; more is no episode."""
+MOST_VALUES: Final = 10_000_000
+"""Values of one episode: one byte is enough for some that take a hundred in memory."""
+_FEW: Final = 1 << 20
+"""Bytes that cannot hold too many values."""
 _PLAIN, _SQUEEZED, _BYTES = b"m", b"z", b"s"
 
 _CALLS: Final = operator.attrgetter("calls")
@@ -96,6 +102,9 @@ _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain_number)
 _DECODERS: Final[dict[Any, msgspec.msgpack.Decoder[Any]]] = {}
 
 
+_values = native("msgpack_values", Array(np.uint8), Size, Size, returns=Size)
+
+
 def pack(value: Any) -> bytes:
     """A value of ours as bytes; the first one says how the others are to be read."""
     try:
@@ -111,6 +120,7 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
     try:
         if mark == _SQUEEZED:
             return unpack(_unsqueezed(rest), kind)
+        _check_size(data)
         if mark == _BYTES:
             return msgspec.convert(_bytes_as_texts(msgspec.msgpack.decode(rest)), kind)
         if mark == _PLAIN:
@@ -121,6 +131,17 @@ def unpack(data: bytes, kind: type[T] | Any = Any) -> Any:
     except (msgspec.MsgspecError, RecursionError, zlib.error) as failure:
         raise ValueError(str(failure)) from None
     raise ValueError(f"unknown packing {mark!r}")
+
+
+def _check_size(packed: bytes) -> None:
+    """Refuse more than an episode has, before it is made: a few kilobytes may be squeezed out of
+    hundreds of millions of values."""
+    if len(packed) - 1 > MOST_UNPACKED:
+        raise ValueError(f"it unpacks to more than {MOST_UNPACKED >> 20} MB")
+    if len(packed) > _FEW:
+        values = np.frombuffer(packed, np.uint8, offset=1)
+        if _values(values, len(values), MOST_VALUES) > MOST_VALUES:
+            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
 
 
 def _unsqueezed(data: bytes) -> bytes:
@@ -162,6 +183,13 @@ def pack_body(episode: Episode) -> bytes:
     if any(map(_CALLS, steps)):
         steps = packed_calls(steps)
     body = pack((steps, episode.last_digest, episode.last))
+    try:
+        _check_size(body)
+    except ValueError as failure:
+        raise StoreError(
+            f"Episode {episode.summary.number} cannot be kept ({failure}); play the run with less"
+            " of its pages: --observations hash."
+        ) from None
     return body if len(body) <= _SMALL else _SQUEEZED + zlib.compress(body, 1)
 
 

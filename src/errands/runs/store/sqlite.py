@@ -329,6 +329,7 @@ def checked_info(path: Path, connection: sqlite3.Connection) -> RunInfo:
                 f"{path} was written by another version of Errands (format {version}); this one"
                 f" reads format {FORMAT}: open it with that version."
             )
+        _check_tables(connection)
         row = run("SELECT info FROM run").fetchone()
         if row is None or not isinstance(row[0], bytes):
             raise ValueError("it does not say what was played")
@@ -336,6 +337,18 @@ def checked_info(path: Path, connection: sqlite3.Connection) -> RunInfo:
         if info.domain not in ("shop", "turk"):
             raise ValueError("what it says of its protocol makes no sense")
         return info
+
+
+def _check_tables(connection: sqlite3.Connection) -> None:
+    """Refuse what is worked out while it is read: a view may go on for ever, a column of a few
+    bytes be a gigabyte."""
+    run = connection.execute
+    for kind, name, statement in run("SELECT type, name, sql FROM sqlite_schema"):
+        if kind != "table" or not str(statement).upper().startswith("CREATE TABLE"):
+            raise ValueError(f"it holds {name!r}, which is no table of a run")
+    for table in ("run", "episodes", "trajectories"):
+        if any(column[-1] for column in run(f"PRAGMA table_xinfo({table})")):
+            raise ValueError(f"a column of {table} is worked out from others")
 
 
 def _umask() -> int:

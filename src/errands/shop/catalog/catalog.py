@@ -24,7 +24,7 @@ from errands.shop.catalog.compression import CompressedRecords
 from errands.shop.catalog.goal_store import StoredGoals
 from errands.shop.catalog.manifest import read_manifest
 from errands.shop.catalog.prices import Prices
-from errands.shop.catalog.verification import Verify, damage, verify_files
+from errands.shop.catalog.verification import Verify, damage, file_state, verify_files
 from errands.shop.damage import UNREADABLE, damaged
 from errands.shop.goals import GoalSet, read_goals
 from errands.shop.product import Card, Product
@@ -56,6 +56,7 @@ class Catalog:
         """Map the directory; use `Catalog.open`, which shares what is open already."""
         self.path = folder
         self.manifest = read_manifest(folder)
+        self._inodes = self._read_inodes()
         try:
             self._check_sizes()
             self.index = Index(folder / "index")
@@ -85,15 +86,30 @@ class Catalog:
         """
         if isinstance(catalog, Catalog):
             verify_files(catalog.path, verify)
+            if verify != "off" and not catalog._has_its_files():
+                raise damaged(catalog.path, "its files are others than when it was opened")
             return catalog
         from errands.shop.catalog.library import locate
 
         folder = locate(catalog)
         verify_files(folder, verify)
         shared = _opened.get(folder)
-        if shared is None or not shared.is_current():
+        if (
+            shared is None
+            or not shared.is_current()
+            or (verify != "off" and not shared._has_its_files())
+        ):
             shared = _opened[folder] = cls(folder)
         return shared
+
+    def _has_its_files(self) -> bool:
+        """Whether what was compared just now is what is mapped: a file may have been restored."""
+        return self._inodes == self._read_inodes()
+
+    def _read_inodes(self) -> dict[str, tuple[int, ...]]:
+        """Which files they are, whatever is in them: what is mapped changes with its file."""
+        states = {name: file_state(self.path / name) for name in self.manifest.files}
+        return {name: state[:2] if state else () for name, state in states.items()}
 
     def _check_sizes(self) -> None:
         """Notice a file that was cut off, without reading it."""

@@ -20,7 +20,9 @@ from errands.errors import DamageError, SettingError
 from errands.home import home, real
 from errands.shop.catalog.manifest import SourceFile, read_manifest
 
-__all__ = ["VERIFY", "Verify", "check_verify", "damage", "file_checksum", "verify_files"]
+__all__ = [
+    "VERIFY", "Verify", "check_verify", "damage", "file_checksum", "file_state", "verify_files",
+]  # fmt: skip
 
 Verify = Literal["full", "quick", "off"]
 """How much is compared before a catalogue is used: every file, those that changed since they were
@@ -58,7 +60,7 @@ def verify_files(folder: Path, verify: Verify = "full") -> None:
     place = _memory(folder)
     manifest = file_checksum(folder / "manifest.json")
     known = _remembered(place, manifest) if verify == "quick" else {}
-    states = {name: state for name in files if (state := _state(folder / name)) is not None}
+    states = {name: state for name in files if (state := file_state(folder / name)) is not None}
     suspects = {
         name: file
         for name, file in files.items()
@@ -93,7 +95,7 @@ def _differences(folder: Path, files: dict[str, SourceFile]) -> list[str]:
 
     def problem(name: str) -> str:
         expected = files[name]
-        state = _state(folder / name)
+        state = file_state(folder / name)
         if state is None:
             return f"{name} is missing"
         if state[2] != expected.bytes:
@@ -110,7 +112,7 @@ def _differences(folder: Path, files: dict[str, SourceFile]) -> list[str]:
     return [found[name] for name in files if found[name]]
 
 
-def _state(path: Path) -> FileState | None:
+def file_state(path: Path) -> FileState | None:
     """A file's state; None where there is none, whatever its name."""
     try:
         there = path.stat()

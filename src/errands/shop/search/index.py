@@ -36,7 +36,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from errands.errors import DamageError
+from errands.errors import DamageError, DataError
 from errands.native import native
 from errands.shop.damage import damaged
 from errands.shop.records import ArrayWriter, Records, RecordsWriter, map_array, view, write_array
@@ -170,6 +170,8 @@ class Work(NamedTuple):
     """Documents that were scored exactly."""
 
 
+_COLLISIONS: Final = 16
+"""Terms that each is compared with on average; words that nobody made on purpose stay below 1."""
 _POINTER: Final = ctypes.c_void_p
 _COUNT: Final = ctypes.c_int64
 _QUERY: Final = (_POINTER, _POINTER, _POINTER, _COUNT)
@@ -394,10 +396,17 @@ def _hash_slots(terms: Sequence[str]) -> NDArray[np.uint32]:
     """An open-addressing table from a term's checksum to its number + 1; 0 is free."""
     size = 1 << max(3, (2 * len(terms)).bit_length())
     slots = array("I", bytes(4 * size))
+    left = _COLLISIONS * (len(terms) + 1000)
     for number, term in enumerate(terms):
         slot = zlib.crc32(_encode(term)) & (size - 1)
         while slots[slot]:
             slot = (slot + 1) & (size - 1)
+            left -= 1
+        if left < 0:
+            raise DataError(
+                f"Words of the products were made to be slow to look up, such as {term!r}; look for"
+                " products with thousands of words that nobody knows."
+            )
         slots[slot] = number + 1
     return np.array(slots, np.uint32)
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from errands.home import real
-from errands.nesting import DEEPEST, too_deep
+from errands.nesting import DEEPEST, MOST_ATTRIBUTES, MOST_OPTIONS, too_deep
 from errands.turk.dom.css import StyleSheet, parse_sheet
 from errands.turk.dom.effects import EffectApplier, EffectRule, by_trigger
 from errands.turk.dom.forms import Forms
@@ -155,5 +155,8 @@ def _prepared(html: str) -> str:
         # With scripts, the content of noscript is text that nobody sees.
         source = _NOSCRIPT.sub(lambda m: m[2] if m[2] else m[0], source)
     if too_deep(source) is not None:
-        raise DriverError(f"The page nests elements more than {DEEPEST} deep.")
+        raise DriverError(
+            f"The page nests elements more than {DEEPEST} deep, has end tags for nothing, or more"
+            f" than {MOST_ATTRIBUTES} attributes of an element or {MOST_OPTIONS} options of a list."
+        )
     return source

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from errands.turk.dom.css import CHECKED, Declaration, Rule, StyleSheet, parse_declarations
+from errands.turk.pages.driver import DriverError
 
 __all__ = ["Box", "Cascade"]
 
@@ -51,6 +52,11 @@ _BARE: Final = frozenset({"radio", "checkbox", "range", "file"})
 _AWAY: Final = -500.0
 _MANY: Final = 20
 """Rules from which on it pays to pass over those that cannot match."""
+_MOST_TRIED: Final = 100_000_000
+"""Rules times tags."""
+_MOST_FOUND: Final = 1_000_000
+"""Elements that rules are found for, one for each rule."""
+_TOO_MANY: Final = "The page's style sheets have too many rules for so many elements."
 
 _TAGS = re.compile(r"<([a-z][^\s/>]*)")
 _CLASSES = re.compile(r"""class\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
@@ -226,6 +232,8 @@ class Cascade:
         ]
         if not rules:
             return declared
+        if len(rules) * self._source.count("<") > _MOST_TRIED:
+            raise DriverError(_TOO_MANY)
         self._stateful = any(rule.stateful and self._within_reach(rule) for rule in rules)
         marked = self._checked() if self._stateful else []
         for node in marked:
@@ -238,8 +246,13 @@ class Cascade:
         return declared
 
     def _collect(self, rules: list[Rule], declared: dict[int, _Declared]) -> None:
+        left = _MOST_FOUND
         for order, rule in enumerate(rules):
-            for node in self._find(rule):
+            nodes = self._find(rule)
+            left -= len(nodes)
+            if left < 0:
+                raise DriverError(_TOO_MANY)
+            for node in nodes:
                 own = declared.setdefault(node.mem_id, {})
                 for declaration in rule.declarations:
                     key = (declaration.important, not rule.layered, False, rule.specificity, order)

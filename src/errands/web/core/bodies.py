@@ -1,17 +1,20 @@
 """Bodies of requests that are being read: so many at once, and so much of them in memory.
 
 An honest body arrives in a moment. So where there are too many, or too much of them, those that
-have been arriving for longest are given up, and nobody who comes is kept out by them.
+have been arriving for longest are given up, and nobody who comes is kept out by them. Messages of
+WebSockets are bodies, too.
 """
 
 import asyncio
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.types import Receive, Scope
 
 from errands.web.core.http_errors import HttpError, bad_request, too_large
 
-__all__ = ["BODIES", "BODY_MEMORY", "MOST_BODIES", "BodyReads", "read_body"]
+__all__ = [
+    "BODIES", "BODY_MEMORY", "MESSAGES", "MOST_BODIES", "Arrival", "BodyReads", "read_body",
+]  # fmt: skip
 
 MOST_BODIES: Final = 1024
 """Bodies that are read at once."""
@@ -23,7 +26,17 @@ _CROWDED: Final = "Too many requests are arriving, and this one is slow; send it
 _STOPPING: Final = "The server is stopping, and this request had not arrived; send it again."
 
 
-class _Arrival:
+class Arrival(Protocol):
+    """What is arriving."""
+
+    size: int
+    """Bytes that have come."""
+
+    def give_up(self, why: str, when: float) -> None:
+        """Wait for the rest until that time of the event loop's clock, and no longer."""
+
+
+class _Body:
     """A body that is arriving."""
 
     __slots__ = ("deadline", "given_up", "loop", "size")
@@ -35,6 +48,11 @@ class _Arrival:
         self.given_up = ""
         """Why it is."""
 
+    def give_up(self, why: str, when: float) -> None:
+        if not self.given_up:
+            self.given_up = why
+            self.deadline.reschedule(when)
+
 
 class BodyReads:
     """The bodies that are being read now, in the order in which they began."""
@@ -42,7 +60,7 @@ class BodyReads:
     def __init__(self, most: int = MOST_BODIES, memory: int = BODY_MEMORY) -> None:
         self._most = most
         self._memory = memory
-        self._arriving: dict[_Arrival, None] = {}
+        self._arriving: dict[Arrival, None] = {}
         self.size = 0
         """Bytes of them all."""
 
@@ -55,12 +73,11 @@ class BodyReads:
             if name == b"content-length" and value.isdigit() and int(value[:19]) > most:
                 raise too_large(f"The body has {value[:19].decode()} bytes; the most is {most}.")
         chunks: list[bytes] = []
-        arrival: _Arrival | None = None
+        arrival: _Body | None = None
         try:
             async with asyncio.timeout(seconds) as deadline:
-                arrival = _Arrival(deadline)
-                self._arriving[arrival] = None
-                self._make_room(arrival)
+                arrival = _Body(deadline)
+                self.grow(arrival, 0)
                 more = True
                 while more:
                     event = await receive()
@@ -69,12 +86,9 @@ class BodyReads:
                     chunk = event.get("body", b"")
                     more = event.get("more_body", False)
                     chunks.append(chunk)
-                    arrival.size += len(chunk)
-                    self.size += len(chunk)
-                    if arrival.size > most:
+                    if arrival.size + len(chunk) > most:
                         raise too_large(f"The body is larger than {most} bytes.")
-                    if more:
-                        self._make_room(arrival)
+                    self.grow(arrival, len(chunk), is_whole=not more)
         except TimeoutError:
             # The error that follows remembers this place for a while.
             chunks.clear()
@@ -84,36 +98,48 @@ class BodyReads:
             raise HttpError(408, "timeout", message) from None
         finally:
             if arrival is not None:
-                del self._arriving[arrival]
-                self.size -= arrival.size
+                self.leave(arrival)
         return b"".join(chunks)
 
-    def _make_room(self, newest: _Arrival) -> None:
+    def grow(self, arrival: Arrival, size: int, *, is_whole: bool = False) -> None:
+        """More has come, or it begins to; nobody makes room for the end of one."""
+        self._arriving[arrival] = None
+        arrival.size += size
+        self.size += size
+        if not is_whole:
+            self._make_room(arrival)
+
+    def leave(self, arrival: Arrival) -> None:
+        """It has arrived, or never will."""
+        del self._arriving[arrival]
+        self.size -= arrival.size
+
+    def _make_room(self, newest: Arrival) -> None:
         """Give up the oldest bodies until the others are within bounds; the newest stays."""
         count, size = len(self._arriving), self.size
         if count <= self._most and size <= self._memory:
             return
         now = asyncio.get_running_loop().time()
-        for arrival in self._arriving:
+        for arrival in list(self._arriving):
             if count <= self._most and size <= self._memory:
                 break
             if arrival is newest:
                 continue
-            if not arrival.given_up:
-                arrival.given_up = _CROWDED
-                arrival.deadline.reschedule(now)
             count, size = count - 1, size - arrival.size
+            arrival.give_up(_CROWDED, now)
 
     def hurry(self, until: float) -> None:
         """Give up those of this event loop that have not arrived by that time of its clock."""
         loop = asyncio.get_running_loop()
         for arrival in self._arriving:
-            due = arrival.deadline.when()
-            if arrival.loop is loop and not arrival.given_up and due is not None and due > until:
-                arrival.given_up = _STOPPING
-                arrival.deadline.reschedule(max(until, loop.time()))
+            if isinstance(arrival, _Body) and arrival.loop is loop:
+                due = arrival.deadline.when()
+                if due is not None and due > until:
+                    arrival.give_up(_STOPPING, max(until, loop.time()))
 
 
 BODIES: Final = BodyReads()
 """All of this process: they share its memory."""
+MESSAGES: Final = BodyReads(most=2**30)
+"""Those of WebSockets, of which there are no more than connections."""
 read_body = BODIES.read

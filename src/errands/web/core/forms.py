@@ -1,6 +1,7 @@
 """What a browser sends with a form: fields and files, within bounds."""
 
 import codecs
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -25,6 +26,9 @@ _FILES: Final = 8
 _MULTIPART: Final = "multipart/form-data"
 _SLOW: Final = frozenset({"idna", "punycode"})
 """Encodings that take time that grows with the square of a text."""
+
+# Its warnings are of what clients send, and anybody could fill a server's log with them.
+logging.getLogger("python_multipart").setLevel(logging.ERROR)
 
 
 class Form(NamedTuple):

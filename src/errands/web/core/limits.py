@@ -156,7 +156,8 @@ def listen(host: str, port: int) -> socket.socket:
         except OSError:
             listening.close()
             raise
-    except (OSError, OverflowError) as failure:
+    except (OSError, OverflowError, UnicodeError) as failure:
+        # The last: a name with an empty part, or a long one, which no name of the internet has.
         raise SettingError(
             f"{host}:{port} cannot be listened on ({failure}); choose another port or host."
         ) from None

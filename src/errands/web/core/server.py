@@ -35,7 +35,8 @@ from errands.web.core.websocket import UpgradeProtocol
 __all__ = ["Server"]
 
 _HEAD: Final = 2**16
-"""Bytes of a request's line and headers."""
+"""Bytes of a request's line and headers; and of what a body has beside its contents at once, as
+the headers that may follow it are."""
 _PIECE: Final = 512
 """Bytes that are read at once: there are not many requests in them."""
 _BODY_PIECE: Final = 2**16
@@ -73,6 +74,8 @@ class HttpConnection(HttpToolsProtocol):
         """So much of what has come is read."""
         self._body_left = 0
         """Bytes that are still to come of a body whose length was said."""
+        self._beside = 0
+        """Bytes that have come since anything of the body did."""
         self._answering: RequestResponseCycle | None = None
         self._upgraded: UpgradeProtocol | None = None
         self.group = ""
@@ -140,7 +143,13 @@ class HttpConnection(HttpToolsProtocol):
     def _feed(self, piece: bytes) -> None:
         had_begun = self._in_head
         super().data_received(piece)
-        if not self._in_head or self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_body:
+            self._beside += len(piece)
+            if self._beside > _HEAD:
+                self.send_400_response("What follows the body is too large.")
+        if not self._in_head:
             return
         if not had_begun:
             self._table.await_head(self)
@@ -153,7 +162,7 @@ class HttpConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._in_body = False, True
+        self._in_head, self._in_body, self._beside = False, True, 0
         self._body_left = next(
             (int(value) for name, value in self.headers if name == b"content-length"), 0
         )
@@ -162,6 +171,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body_left -= len(body)
+        self._beside = 0
         super().on_body(body)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:

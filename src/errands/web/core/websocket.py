@@ -12,6 +12,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, Protocol
 
 from starlette.types import Scope
@@ -22,6 +23,8 @@ try:
     from websockets.speedups import apply_mask
 except ImportError:  # Its compiled part is optional.
     from websockets.utils import apply_mask
+
+from errands.web.core.bodies import MESSAGES
 
 __all__ = ["SocketProtocol", "SocketTalk", "UpgradeProtocol", "take_over"]
 
@@ -43,6 +46,7 @@ _NO_HANDSHAKE: Final = (
     b"This request cannot begin a WebSocket here.\n"
 )
 _WRONG, _NOT_UTF8, _TOO_LARGE, _GOING_AWAY, _RESTART = 1002, 1007, 1009, 1001, 1012
+_SLOW: Final = 1008
 _TURN: Final = 0.01
 """Seconds after which one connection lets the others have their turn."""
 _BEAT: Final = 20.0
@@ -51,6 +55,8 @@ _MOST_SILENT: Final = 7
 """Beats without a word after which nobody is: a trainer may be deep in thought for a while."""
 _TOGETHER: Final = 64
 """Answers that leave together at most, so that the first of them does not wait for long."""
+_ARRIVAL: Final = 20.0
+"""Seconds in which a message has to arrive once it has begun, as a request's body has."""
 _LINGER: Final = 1.0
 """Seconds in which the other side may read why the connection is closed."""
 
@@ -160,10 +166,33 @@ class _BrokenFrame(Exception):
     """Nothing that follows can be read; its argument is the code to close with."""
 
 
+class _PartOfMessage:
+    """A message that has begun and not ended, among all such: they share memory."""
+
+    __slots__ = ("_give_up", "_timer", "size")
+
+    def __init__(self, give_up: Callable[[], None]) -> None:
+        self.size = 0
+        self._give_up = give_up
+        self._timer = asyncio.get_running_loop().call_later(_ARRIVAL, give_up)
+
+    def give_up(self, why: str, when: float) -> None:
+        self._give_up()
+
+    def has(self, size: int) -> None:
+        """So much of it is there now."""
+        MESSAGES.grow(self, size - self.size)
+
+    def end(self) -> None:
+        self._timer.cancel()
+        MESSAGES.leave(self)
+
+
 class SocketProtocol(asyncio.Protocol):
     """One connection after its handshake."""
 
     __slots__ = (
+        "_arriving",
         "_at",
         "_buffer",
         "_connections",
@@ -198,7 +227,8 @@ class SocketProtocol(asyncio.Protocol):
         self._transport = transport
         self._connections = connections
         self._most = most
-        self._buffer = b""
+        self._arriving: _PartOfMessage | None = None
+        self._buffer = bytearray()
         self._at = 0
         """So much of the buffer is read."""
         self._parts: list[bytes] = []
@@ -221,7 +251,7 @@ class SocketProtocol(asyncio.Protocol):
         self._silent = 0
         if self._is_deaf:
             return
-        self._buffer = self._buffer + data if self._buffer else data
+        self._buffer += data
         if self._is_busy or self._is_full:
             self._transport.pause_reading()
             self._is_paused = True
@@ -238,7 +268,7 @@ class SocketProtocol(asyncio.Protocol):
 
     def connection_lost(self, failure: Exception | None) -> None:
         self._is_closing, self._is_paused = True, False
-        self._buffer = b""
+        self._forget()
         self._timer.cancel()
         self._connections.discard(self)
         self._conversation.end()
@@ -266,13 +296,40 @@ class SocketProtocol(asyncio.Protocol):
                         self._is_busy = True
                         self._loop.call_soon(self._go_on)
         except _BrokenFrame as broken:
-            self._buffer = b""
-            self._is_deaf = True
-            self._refuse(broken.args[0])
-        self._buffer, self._at = self._buffer[self._at :], 0
+            self._end_with(broken.args[0])
+        del self._buffer[: self._at]
+        self._at = 0
+        self._count_what_arrives()
         if self._is_paused and not (self._is_busy or self._is_full):
             self._is_paused = False
             self._transport.resume_reading()
+
+    def _count_what_arrives(self) -> None:
+        """Of a message that has not ended, and that only the other side keeps from it."""
+        if self._is_busy or self._is_full:
+            return
+        if not (self._buffer or self._parts):
+            self._has_arrived()
+            return
+        if self._arriving is None:
+            self._arriving = _PartOfMessage(partial(self._end_with, _SLOW))
+        self._arriving.has(len(self._buffer) + self._parts_size)
+
+    def _has_arrived(self) -> None:
+        if self._arriving is not None:
+            self._arriving.end()
+            self._arriving = None
+
+    def _end_with(self, code: int) -> None:
+        """Listen to nothing more, and say why."""
+        self._forget()
+        self._is_deaf = True
+        self._refuse(code)
+
+    def _forget(self) -> None:
+        self._buffer.clear()
+        self._parts, self._parts_size = [], 0
+        self._has_arrived()
 
     def _go_on(self) -> None:
         self._is_busy = False
@@ -336,6 +393,7 @@ class SocketProtocol(asyncio.Protocol):
             self._answer(kind, b"".join(parts))
 
     def _answer(self, kind: int, payload: bytes) -> None:
+        self._has_arrived()
         try:
             message = payload if kind == _BINARY else str(payload, "utf-8")
         except UnicodeDecodeError:
