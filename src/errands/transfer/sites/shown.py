@@ -30,6 +30,7 @@ __all__ = [
     "ShownPrices",
     "contradiction",
     "host_habits",
+    "is_struck",
     "page_habits",
     "settled",
     "shown_options",
@@ -60,7 +61,7 @@ _STRUCK: Final = re.compile(
 )
 _STRUCK_PRICE: Final = re.compile(
     r"(?:^|[^a-z])(?:list|regular|reg|original|unit|per|month|rate|base|retail|normal|full|lowest"
-    r"|filter|slider|min|max|tax|excl|bundle|protection|warranty)(?:[^a-z]|$)"
+    r"|filter|slider|min|max|tax|excl(?:uding)?|bundle|protection|warranty)(?:[^a-z]|$)"
 )
 """What only says so of a price: `list-price` is one, `list-unstyled` is not."""
 _REGULAR: Final = re.compile(r"regular|normal|full")
@@ -289,20 +290,32 @@ def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
     for height in range(_HIGHEST):
         if above is None or above.tag in ("body", "html"):
             break
-        if above.tag in _STRIKING:
-            is_old = True
         if above.tag in ("header", "footer", "nav", "select", "option"):
             return "other"
-        names = _CAMEL.sub("-", f"{attribute(above, 'class')} {attribute(above, 'id')}").lower()
-        if height < _CLOSE_BY and (
-            _STRUCK.search(names)
-            or any(_STRUCK_PRICE.search(name) for name in names.split() if "price" in name)
-        ):
+        if above.tag in _STRIKING or (height < _CLOSE_BY and is_struck(above)):
             is_old = True
-        if _OTHERS.search(names) or (above.tag == "a" and height):
+        if _OTHERS.search(_names_of(above)) or (above.tag == "a" and height):
             return "other"
         above = above.parent
     return "old" if is_old else "asked"
+
+
+def is_struck(node: LexborNode) -> bool:
+    """Whether an element's kind or names say that a price in it is not the one that is asked."""
+    names = _names_of(node)
+    return (
+        node.tag in _STRIKING
+        or bool(_STRUCK.search(names))
+        or any(
+            _STRUCK_PRICE.search(name)
+            for name in names.split()
+            if "price" in name and "incl" not in name
+        )
+    )
+
+
+def _names_of(node: LexborNode) -> str:
+    return _CAMEL.sub("-", f"{attribute(node, 'class')} {attribute(node, 'id')}").lower()
 
 
 _NOT_AN_OPTION: Final = re.compile(
@@ -324,11 +337,13 @@ _PROMPT: Final = re.compile(
     re.IGNORECASE,
 )
 _NOISE: Final = re.compile(
-    r"\s{0,2}(?:\([+-]?\s?[^()]{0,20}\d[^()]{0,20}\)"
-    r"|[-–]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito|in stock"
-    r"|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad).{0,20})$",
+    r"\s{0,2}[-–(]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito"
+    r"|in stock|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad"
+    r"|\d{1,4} (?:left|in stock|available|verfügbar)).{0,20}$",
     re.IGNORECASE,
 )
+_IN_BRACKETS: Final = re.compile(r"\s{0,2}\(([^()]{1,40})\)$")
+_MORE_OR_LESS: Final = re.compile(r"[+-] ?\D{0,4}\d")
 
 
 def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
@@ -358,6 +373,11 @@ def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
 def _option_value(text: str, name: str) -> str:
     """What an entry is, without what it costs more, whether it is there, and the group's name."""
     said = _NOISE.sub("", text.strip("-–—.:*… "))
+    costs = _IN_BRACKETS.search(said)
+    if costs and (money(costs[1]).prices or _MORE_OR_LESS.match(costs[1])):
+        said = said[: costs.start()]
+    if money(said).prices and not re.search(r"[^\W\d_]{3}", said):
+        return ""  # Only what it costs.
     before, mark, value = said.partition(": ")
     return value.strip() if mark and before.casefold() == name.casefold() else said
 
