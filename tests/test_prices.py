@@ -53,6 +53,12 @@ def test_prices(text: Any, expected: tuple[float, ...] | None) -> None:
         assert prices_of(text) == expected
 
 
+def test_cents_of_three_digits_behind_thousands_that_spaces_part() -> None:
+    assert money("2 429,000 TND").prices == (2429.0,)
+    assert money("12 500.250 KWD").prices == (12500.25,)
+    assert money("$ 145 .99 (2 offers)").prices == (145.99,)
+
+
 def test_which_sign_parts_cents_can_be_said() -> None:
     assert prices_of("1.299", ",") == (1299.0,)
     assert prices_of("1,299", ",") == (1.3,)

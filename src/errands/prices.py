@@ -62,7 +62,7 @@ _PLAINLY: Final = str.maketrans(
 )  # fmt: skip
 """Digits, marks and spaces of the world in their plainest form, one for one."""
 
-_SPACED: Final = r"\d{1,3}(?: \d{3}){1,4}(?:[.,]\d{1,2})?(?![.,]?\d)"
+_SPACED: Final = r"\d{1,3}(?: \d{3}){1,4}(?:[.,]\d{1,3})?(?![.,]?\d)"
 _NUMBER: Final = rf"(?:{_SPACED}|\d(?:[\d.,']{{0,18}}\d)?|[.,]\d{{1,2}}(?!\d))"
 _MACHINE: Final = re.compile(r"[-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?")
 _NO_CENTS: Final = re.compile(r" ?[-–—]")
@@ -209,6 +209,7 @@ _START: Final = re.compile(
 _CENTS_APART: Final = re.compile(
     r"(\D{0,8})(\d{1,3}(?:[.,]\d{3})*)(?: [.,]? ?|[.,] )(\d\d)(\D{0,8})"
 )
+_CENTS_BEHIND: Final = re.compile(r"(?<=\d) (?=[.,]\d\d(?![\d.,]))")
 _NEVER_SPACED: Final = frozenset("USD GBP INR JPY AUD CAD".split())
 """Behind a sign of these, a space ends the number: `$20 300 sold`."""
 
@@ -268,6 +269,7 @@ Money(prices=(1299.5,), currency='EUR'), Money(prices=(), currency=''))
 
 def _with_cents(text: str) -> str:
     """A price whose cents stand apart, as `$12 99` or `119. 95`, in one number."""
+    text = _CENTS_BEHIND.sub("", text)
     apart = _CENTS_APART.fullmatch(text.strip())
     if apart is None:
         return text

@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from errands.currencies import UNKNOWN
+from errands.transfer.fetch.saved_pages import read_page
 from errands.transfer.sites.claims import unread_item, unread_results
 from errands.transfer.sites.record import SiteProduct, SiteResults
 from errands.transfer.sites.schema_org import SAVED
@@ -37,7 +38,7 @@ FIELDS = (
     "title", "price", "currency", "category", "options", "bullets", "description", "image",
     "cards", "titles", "prices", "links",
 )  # fmt: skip
-ROUNDS = ("built on", "kept aside", "kept aside, later")
+ROUNDS = ("built on", "kept aside", "kept aside, later", "a third round")
 Verdict = Literal["right", "missing", "wrong", "marked"]
 """`marked` is wrong, and the record says that the page contradicts itself."""
 
@@ -53,7 +54,7 @@ class ShopPage(NamedTuple):
     shop: str
     kind: Literal["item", "search"]
     kept: int
-    """0 for pages that the readers were built on; 1 and 2 for those of two later rounds, which were
+    """0 for pages that the readers were built on; 1, 2 and 3 for those of later rounds, which were
     judged before anything was changed for them."""
     facts: dict[str, Any]
 
@@ -81,10 +82,10 @@ def pages() -> list[ShopPage]:
 
 def read(page: ShopPage, folder: Path) -> tuple[SiteProduct | SiteResults, str]:
     """What is read from a page, and why it is an error if it is one."""
-    data = (folder / f"{page.sha256}.html").read_bytes()
-    if hashlib.sha256(data).hexdigest() != page.sha256:
-        raise ValueError(f"{page.sha256}.html is another page")
-    html = data.decode("utf-8", "replace")
+    path = folder / f"{page.sha256}.html"
+    if hashlib.sha256(path.read_bytes()).hexdigest() != page.sha256:
+        raise ValueError(f"{path.name} is another page")
+    html = read_page(path)
     if page.kind == "search":
         results = page.site.read_results(html, page.url)
         return results, unread_results(html, results)

@@ -4,7 +4,6 @@ import gzip
 import threading
 import time
 from collections.abc import Iterator
-from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from made_up_shops import GOODS, shop_item, shop_results
 from errands.agents.agent import EndOfRun
 from errands.errors import SettingError
 from errands.transfer.environment import LiveShopEnv
+from errands.transfer.fetch.charset import decoded
 from errands.transfer.fetch.fetcher import (
     FetchedPage,
     FetchError,
@@ -23,7 +23,7 @@ from errands.transfer.fetch.fetcher import (
     RequestPolicy,
     own_fetch,
 )
-from errands.transfer.fetch.http import HttpFetch, _decoded, service_fetch
+from errands.transfer.fetch.http import HttpFetch, service_fetch
 from errands.transfer.fetch.politeness import PoliteFetch, Robots
 from errands.transfer.fetch.sources import FetchConfig, page_source
 from errands.transfer.sites.schema_org import SchemaOrg
@@ -382,8 +382,12 @@ def test_the_gate_holds_episodes_and_runs_to_their_limits() -> None:
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "unicode_escape", "no-such-thing"])
 def test_an_encoding_that_no_page_has_is_read_as_utf8(charset: str) -> None:
-    headers = Message()
-    headers["Content-Type"] = f"text/html; charset={charset}"
-    assert _decoded(headers, "<p>café</p>".encode()) == "<p>café</p>"
+    assert decoded("<p>café</p>".encode(), charset) == "<p>café</p>"
     told = f"<meta charset={charset}><p>café</p>"
-    assert _decoded(Message(), told.encode()) == told
+    assert decoded(told.encode()) == told
+
+
+def test_an_encoding_is_read_as_browsers_do() -> None:
+    assert decoded(b"\x80 5", "iso-8859-1") == "€ 5"
+    assert decoded("鞋 5元".encode("gb18030"), "gb2312") == "鞋 5元"
+    assert decoded("<meta charset=iso-8859-2><p>zł".encode("iso-8859-2")).endswith("zł")

@@ -195,7 +195,7 @@ def test_a_list_of_addresses_has_the_titles_of_its_links() -> None:
         for at in range(3)
     )
     found = _results(_script({"@type": "ItemList", "itemListElement": listed}) + rows)
-    assert [one.title for one in found.cards] == [f"Red lamp number {at}" for at in range(3)]
+    assert [one.title for one in found.cards] == [f"Red lamp {at}" for at in range(3)]
     assert [(one.prices, one.currency) for one in found.cards] == [
         ((10.5 + at,), "EUR") for at in range(3)
     ]
@@ -309,3 +309,85 @@ def test_descriptions_lose_their_tags() -> None:
         "description": "<p>It <b>glows</b>.</p><p>Twice</p>",
     }
     assert site_named("schema.org").read_item(_script(data)).description == "It glows . Twice"
+
+
+# What a third round of pages showed.
+
+
+def test_amazons_brand_above_a_title_is_no_title() -> None:
+    entry = (
+        '<div data-component-type="s-search-result" data-asin="B0000000{at}1">'
+        "<h2>Lumo</h2><a href='/dp/B0000000{at}1'><h2>{title}</h2></a>{price}</div>"
+    )
+    price = '<span class="a-price"><span class="a-offscreen">{}</span></span>'
+    long = "Desk lamp with three arms and a very long cable"
+    offers = '<a href="/gp/offer-listing/x"><span class="a-color-price">$4.00</span></a> used'
+    page = (
+        entry.format(at=1, title=long, price=price.format("$20.00"))
+        + entry.format(at=2, title=f"LUMO {long}", price=price.format("$0.00") + "<span>Or $7.50 to"
+                       " buy</span>")
+        + entry.format(at=3, title=long, price=offers)
+    )  # fmt: skip
+    cards = site_named("amazon").read_results(page).cards
+    assert [card.title for card in cards] == [f"Lumo {long}", f"LUMO {long}", f"Lumo {long}"]
+    assert [card.prices for card in cards] == [(20.0,), (7.5,), ()]
+
+
+def test_amazons_older_and_newer_parts_of_an_item() -> None:
+    page = (
+        '<span id="productTitle">A book</span><div id="productFactsDesktopExpander"><li>Bound</li>'
+        '<li>Long</li></div><img id="imgBlkFront" src="data:image/png;base64,x"'
+        " data-a-dynamic-image='{\"https://m.example/large.jpg\": [1, 2]}'>"
+        '<div id="bookDescription_feature_div"><noscript><p>About lamps.</p></noscript></div>'
+    )
+    found = site_named("amazon").read_item(page)
+    assert found.bullets == ("Bound", "Long")
+    assert found.image == "https://m.example/large.jpg"
+    assert found.description == "About lamps."
+
+
+def test_what_unfolds_at_a_step_is_no_step() -> None:
+    way = "<li><a>Toys</a></li><li><a>Sets</a><ul><li>Blocks</li><li>Trains</li></ul></li><li>Sets"
+    found = site_named("ebay").read_item(f'<nav class="breadcrumbs"><ul>{way}</li></ul></nav>')
+    assert found.category == "Toys › Sets"
+
+
+@pytest.mark.parametrize(
+    ("steps", "category"),
+    [
+        (("Anasayfa", "Lambalar", "Masa"), "Lambalar › Masa"),
+        (("Lampi", "Cod produs: 82R"), "Lampi"),
+        (("Shop (Austria)", "Lampen"), "Lampen"),
+        (("Lamps", "More by Lumo"), "Lamps"),
+        (("Home", "Lumo"), "Lumo"),
+        (("Home", "Lamps", "Lumo"), "Lamps"),
+    ],
+)
+def test_steps_that_are_no_category(steps: tuple[str, ...], category: str) -> None:
+    crumbs = "".join(f"<li>{step}</li>" for step in steps)
+    data = _script({"@type": "Product", "name": "Lumo desk lamp", "brand": "Lumo",
+                    "offers": {"price": 5}})  # fmt: skip
+    page = f'{data}<h1>Lumo desk lamp</h1><ul class="breadcrumb">{crumbs}</ul>'
+    found = site_named("schema.org").read_item(page, "https://shop.example/lamp")
+    assert found.category == category
+
+
+def test_what_a_template_left_is_no_picture_and_markup_no_description() -> None:
+    page = (
+        '<meta property="og:image" content="Models.Image"><meta property="og:title" content="Lamp">'
+        '<meta property="og:description" content="&lt;b&gt;Warm&lt;/b&gt; light">'
+    )
+    found = site_named("schema.org").read_item(page, "https://shop.example/lamp")
+    assert (found.image, found.description) == ("", "Warm light")
+
+
+def test_a_windows_title_is_cut_where_a_heading_ends() -> None:
+    page = "<title>Milk-white lamp-The Shop</title><h3>Milk-white lamp</h3>"
+    assert site_named("schema.org").read_item(page).title == "Milk-white lamp"
+
+
+def test_what_an_option_costs_is_no_option() -> None:
+    options = "<option>Choose</option><option>S (7)</option><option>M (+$2.00)</option>"
+    page = f'<select name="size">{options}</select><select name="style"><option>$5.99</select>'
+    found = site_named("schema.org").read_item(page)
+    assert found.options == {"size": ("S (7)", "M")}

@@ -4,13 +4,11 @@ Only http and https, only hosts of the site, redirections only to a page of the 
 an address inside one's own network, a limit on time and size, and a name that says who is asking.
 """
 
-import codecs
 import gzip
 import http.client
 import io
 import ipaddress
 import os
-import re
 import socket
 import ssl
 import string
@@ -25,6 +23,7 @@ from urllib.parse import quote, urlsplit
 
 import errands
 from errands.errors import SettingError
+from errands.transfer.fetch.charset import decoded
 from errands.transfer.fetch.fetcher import (
     REQUEST_KINDS,
     Fetch,
@@ -45,9 +44,6 @@ _LARGEST: Final = 8_000_000
 _PIECE: Final = 65_536
 _MOST_HOPS: Final = 5
 _MOVED: Final = (301, 302, 303, 307, 308)
-_CHARSET: Final = re.compile(rb"<meta[^<>]+charset=[\"']?([A-Za-z0-9_-]+)", re.IGNORECASE)
-_NO_CHARSETS: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape"})
-"""Encodings of Python's that no page has; some take time that grows with the square of it."""
 _READABLE: Final = ("text/", "application/xhtml", "application/xml", "application/json")
 
 
@@ -131,7 +127,8 @@ class HttpFetch:
                 answer = refused
             with answer:
                 data = self._read(answer, end)
-                page = FetchedPage(url, int(answer.status), _decoded(answer.headers, data))
+                charset = answer.headers.get_content_charset()
+                page = FetchedPage(url, int(answer.status), decoded(data, charset))
                 return page, answer.headers.get("Location") or ""
         except FetchError:
             raise
@@ -163,19 +160,6 @@ class HttpFetch:
             if time.monotonic() > end:
                 raise FetchError(f"{answer.geturl()} took longer than {self.seconds:g} seconds.")
         return bytes(data)
-
-
-def _decoded(headers: Any, data: bytes) -> str:
-    """A page's text in the encoding that it claims, or UTF-8."""
-    told = headers.get_content_charset()
-    if told is None and (found := _CHARSET.search(data[:4096])):
-        told = found[1].decode("ascii")
-    try:
-        if told and codecs.lookup(told).name in _NO_CHARSETS:
-            told = None
-        return data.decode(told or "utf-8", "replace")
-    except LookupError:
-        return data.decode("utf-8", "replace")
 
 
 def _check_peer(connected: socket.socket | None, host: str, allow_local: bool) -> None:

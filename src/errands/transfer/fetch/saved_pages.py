@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from errands.errors import DataError
 from errands.home import real
+from errands.transfer.fetch.charset import decoded
 from errands.transfer.fetch.fetcher import FetchedPage, MissingPage, PageRequest
 from errands.transfer.sites.site import SiteReader
 
@@ -27,7 +28,7 @@ _ENDINGS: Final = (".html", ".htm", ".mhtml", ".xhtml")
 
 
 def read_page(path: Path) -> str:
-    """A saved page's text; whatever is not UTF-8 in it is replaced."""
+    """A saved page's text, which is UTF-8, or else in the encoding that the page names."""
     try:
         if path.stat().st_size > _LARGEST:
             raise DataError(f"{path} is larger than {_LARGEST:,} bytes; that is no page.")
@@ -36,7 +37,11 @@ def read_page(path: Path) -> str:
         raise DataError(f"{path} cannot be read ({failure.strerror}).") from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
-    return data.decode("utf-8-sig", "replace")
+    try:
+        # Browsers save pages as UTF-8 and leave the name of what they were in.
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return decoded(data)
 
 
 class SavedPages:

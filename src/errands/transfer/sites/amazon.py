@@ -57,6 +57,9 @@ _PRICE_BOXES: Final = (
 _OPTION_BOXES: Final = (
     "#softlinesTwister_feature_div", "#twister_feature_div", "#twister-plus-inline-twister",
 )  # fmt: skip
+_IN_QUOTES: Final = re.compile(r'"(https?://[^"]{1,500})"')
+_OFFERS: Final = 'a[href*="/offer-listing/"]'
+_LONGEST_BRAND: Final = 40
 _REFUSAL: Final = re.compile(r"robot check|something went wrong|page not found", re.I)
 _BEFORE_NAME: Final = re.compile("twister_|variation_|inline-twister-row-")
 _AFTER_NAME: Final = re.compile(r"(?:eman_|\d++_)*+")
@@ -131,8 +134,7 @@ class Amazon(SiteReader):
         return SiteCard(
             id=id,
             url=self.item_url(id),
-            title=first_text(entry, "h2", "h3 a", "h3", '[data-cy="title-recipe"]')
-            or first_attribute(entry, "alt", "img.s-image"),
+            title=_card_title(entry) or first_attribute(entry, "alt", "img.s-image"),
             **_card_price(entry, self._habits)._asdict(),
             image=absolute(
                 first_attribute(entry, "src", "img.s-image", "img.s-access-image", "img"), url
@@ -159,14 +161,10 @@ class Amazon(SiteReader):
                 or first_text(tree, "#acrPopover", '[data-hook="rating-out-of-text"]'),
                 bullets=_bullets(tree),
                 description=plain(" ".join(paragraphs))
-                or first_text(tree, "#productDescription", "#aplus"),
-                image=absolute(
-                    first_attribute(
-                        tree, "src", "img#landingImage", "img#imgBlkFront", "#imgTagWrapperId img"
-                    )
-                    or meta(tree, "og:image"),
-                    url,
-                ),
+                or first_text(tree, "#productDescription")
+                or _book_description(html)
+                or first_text(tree, "#aplus"),
+                image=_image(tree, url),
                 options=options,
                 option_images=images,
                 option_links=links,
@@ -174,6 +172,23 @@ class Amazon(SiteReader):
                 doubts=doubts,
             )
         )
+
+
+def _book_description(html: str) -> str:
+    """A book's description, which until 2019 was only for those without scripts."""
+    if "bookDesc" not in html:
+        return ""
+    return first_text(parse(html, keep_scripts=True), "#bookDescription_feature_div noscript")
+
+
+def _image(tree: LexborHTMLParser, url: str) -> str:
+    """The picture; where it is in the page itself, the address of a larger one beside it."""
+    boxes = ("img#landingImage", "img#imgBlkFront", "#imgTagWrapperId img")
+    larger = _IN_QUOTES.findall(first_attribute(tree, "data-a-dynamic-image", *boxes))
+    for link in (first_attribute(tree, "src", *boxes), *larger[:1], meta(tree, "og:image")):
+        if image := absolute(link, url):
+            return image
+    return ""
 
 
 def _entries(tree: LexborHTMLParser) -> list[LexborNode]:
@@ -194,12 +209,31 @@ def _valid(id: str) -> str:
     return id if _ID.fullmatch(id) else ""
 
 
+def _card_title(entry: LexborNode) -> str:
+    """The title of an entry; where its brand has a heading of its own, with that before it."""
+    heads = list(dict.fromkeys(all_texts(entry, "h2")))[:2]
+    if len(heads) == 2 and len(heads[0]) < _LONGEST_BRAND < len(heads[1]):
+        brand, title = heads
+        is_said = title.casefold().startswith(brand.casefold())
+        return title if is_said else f"{brand} {title}"
+    return first_text(entry, "h2", "h3 a", "h3", '[data-cy="title-recipe"]')
+
+
 def _card_price(entry: LexborNode, habits: Habits) -> Money:
     """The price asked now: not the one struck out, and not that of a month."""
     said = first_text(entry, ".a-color-price", ".s-price", "span.sx-price", ".newp .red")
+    is_new = attribute(entry, "data-component-type") == "s-search-result"
+    if entry.css_first(".a-price") is None and is_new and entry.css_first(_OFFERS) is not None:
+        return Money()  # What others sell it for, used or new.
     if entry.css_first(".a-price") is None and (price := money(said, habits)).prices:
         return price
-    return _in_box(entry, habits) or money(said, habits)
+    price = _in_box(entry, habits) or money(said, habits)
+    if price.prices and not price.prices[-1]:
+        # Free for members of something; what others pay is said behind it.
+        texts = [text for text in all_texts(entry, "span") if len(text) < _LONGEST_BRAND]
+        others = (found for text in texts if (found := money(text, habits)).prices)
+        return next((one for one in others if one.prices[-1]), Money())
+    return price
 
 
 def _item_price(tree: LexborHTMLParser, habits: Habits) -> tuple[Money, tuple[str, ...]]:
@@ -270,7 +304,9 @@ def _category(tree: LexborHTMLParser) -> str:
 
 
 def _bullets(tree: LexborHTMLParser) -> tuple[str, ...]:
-    for selector in ("#feature-bullets li", "#featurebullets_feature_div li"):
+    for selector in (
+        "#feature-bullets li", "#featurebullets_feature_div li", "#productFactsDesktopExpander li",
+    ):  # fmt: skip
         bullets = [said for said in all_texts(tree, selector) if not _NOT_A_BULLET.match(said)]
         if bullets:
             return tuple(bullets)

@@ -23,7 +23,7 @@ from errands.transfer.sites.markup import (
 from errands.transfer.sites.record import SiteProduct, SiteResults
 from errands.transfer.sites.schema_data import kinds_of, things
 
-__all__ = ["unread_item", "unread_results"]
+__all__ = ["says_nothing", "unread_item", "unread_results"]
 
 _NOTHING: Final = re.compile(
     r"\b(?:no (?:exact )?(?:results?|match(?:es)?|products?|items?|goods|listings?)\b(?! in your)"
@@ -51,8 +51,14 @@ _HEADED: Final = (
     " [class*=found i]"
 )
 """Where a page says how much it has found."""
+_ANSWERS: Final = "title, h1, h2, h3, [class*=found i], [class*=no-result i], [class*=noresult i]"
+_OF_THE_CART: Final = re.compile(
+    r"cart\b|basket|\bbag\b|trolley|panier|warenkorb|carrito|cesta|carrello|wish ?list|koszyk",
+    re.IGNORECASE,
+)
 _LONGEST: Final = 200
 _LEAST: Final = 2
+_MUCH: Final = 1_000
 _LARGE: Final = 20_000
 _MOSTLY: Final = 50
 """Characters of markup and scripts for one that can be read."""
@@ -68,7 +74,7 @@ def unread_results(html: str, results: SiteResults, *, is_first: bool = True) ->
     if "ids" in results.missing or results.left_out >= _LEAST:
         return f"it has {results.left_out} entries, of which none could be opened"
     tree = parse(html)
-    said = [text_of(node)[:_LONGEST] for node in tree.css(_HEADED)[:MOST_PARTS]]
+    said = _headed(tree)
     counts = [count for text in said if (count := result_count(text)) is not None]
     count = results.total if results.total is not None else max(counts, default=0)
     title = first_text(tree, "title")
@@ -88,7 +94,21 @@ def unread_results(html: str, results: SiteResults, *, is_first: bool = True) ->
         return ""
     if is_first and _is_drawn(html, tree):
         return "it is drawn by its scripts, which are not run"
+    if is_first and len(text_of(tree.body)) > _MUCH:
+        return "it neither lists a product nor says that there is none"
     return ""
+
+
+def says_nothing(tree: LexborHTMLParser) -> bool:
+    """Whether a page says that it has found nothing: what it lists then is something else."""
+    if _NOT_FOUND.search(first_text(tree, "title")):
+        return True
+    said = [text_of(node)[:_LONGEST] for node in tree.css(_ANSWERS)[:MOST_PARTS]]
+    return any(_NOTHING.search(text) and not _OF_THE_CART.search(text) for text in said)
+
+
+def _headed(tree: LexborHTMLParser) -> list[str]:
+    return [text_of(node)[:_LONGEST] for node in tree.css(_HEADED)[:MOST_PARTS]]
 
 
 def _is_drawn(html: str, tree: LexborHTMLParser) -> bool:

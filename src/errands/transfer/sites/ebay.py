@@ -24,6 +24,7 @@ from errands.transfer.sites.markup import (
     parse,
     plain,
     result_count,
+    steps_of,
     text_of,
 )
 from errands.transfer.sites.record import (
@@ -78,8 +79,8 @@ _TITLE_NOISE: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_STEP: Final = re.compile(
-    r"see more|back to|you are here|ebay$|vedi altri|mehr sehen|zurück|voir plus|retour|ver más"
-    r"|volver|home$|next$",
+    r"see more|back to|you are here|ebay$|vedi altri|mehr (?:an)?sehen|zurück|voir plus|retour"
+    r"|ver más|volver|home$|next$",
     re.IGNORECASE,
 )
 _NOT_A_VALUE: Final = re.compile(r"^\W*select\b", re.I)
@@ -312,6 +313,6 @@ def _options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
 
 
 def _category(tree: LexborHTMLParser) -> str:
-    said = all_texts(tree, "nav.breadcrumbs li, #vi-VR-brumb-lnkLst li")
+    said = steps_of(tree, "nav.breadcrumbs li, #vi-VR-brumb-lnkLst li")
     kept = [step for step in said if not _NO_STEP.match(step)]
     return plain(" › ".join(step for step in kept if step not in ("›", ">", "|")))

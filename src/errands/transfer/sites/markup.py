@@ -17,7 +17,7 @@ from errands.nesting import shallow
 __all__ = [
     "HIGHEST", "LONGEST_PAGE", "MOST_BOXES", "MOST_PARTS", "absolute", "all_texts", "attribute",
     "canonical", "drop_scripts", "first_attribute", "first_match", "first_text", "hyphenated",
-    "meta", "parse", "plain", "result_count", "text_of", "upwards", "without_tags",
+    "meta", "parse", "plain", "result_count", "steps_of", "text_of", "upwards", "without_tags",
 ]  # fmt: skip
 
 LONGEST_PAGE: Final = 12_000_000
@@ -98,6 +98,20 @@ def first_text(tree: LexborHTMLParser | LexborNode, *selectors: str) -> str:
 
 def all_texts(tree: LexborHTMLParser | LexborNode, selector: str) -> list[str]:
     return [said for node in tree.css(selector)[:MOST_PARTS] if (said := text_of(node))]
+
+
+def steps_of(box: LexborHTMLParser | LexborNode, selector: str = "li") -> list[str]:
+    """The steps of a way to somewhere; what unfolds at a step is no step of it."""
+    steps: list[str] = []
+    within: set[int] = set()
+    for node in box.css(selector)[:MOST_PARTS]:
+        inner = node.css("li")[:MOST_PARTS]
+        within.update(one.mem_id for one in inner if one.mem_id != node.mem_id)
+        if node.mem_id not in within:
+            has_more = any(one.mem_id != node.mem_id for one in inner)
+            said = first_text(node, "a", "span") if has_more else text_of(node)
+            steps.append(said)
+    return [step for step in dict.fromkeys(steps) if step]
 
 
 def attribute(node: LexborNode | None, name: str) -> str:

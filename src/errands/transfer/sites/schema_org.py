@@ -19,6 +19,9 @@ from errands.currencies import NO_HABITS, Habits, code_of
 from errands.errors import SettingError
 from errands.prices import Money, money, number_money
 from errands.transfer.sites.address import host_of, is_within, looks_only, path_of
+from errands.transfer.sites.choices import shown_choices
+from errands.transfer.sites.claims import says_nothing
+from errands.transfer.sites.listed import ShownList, shown_cards
 from errands.transfer.sites.markup import (
     MOST_PARTS,
     absolute,
@@ -30,6 +33,7 @@ from errands.transfer.sites.markup import (
     first_text,
     meta,
     parse,
+    steps_of,
     text_of,
     without_tags,
 )
@@ -60,9 +64,15 @@ _UNFILLED: Final = re.compile(r"[$#%]\w{2,40}$|\{\{|%\w{1,40}%|\[\[")
 """What a template left of itself: `$metabrand`."""
 _NOT_IN_ID: Final = re.compile(r"[^A-Za-z0-9._~-]+")
 _LONGEST_ID: Final = 40
+
+_PICTURE: Final = re.compile(r"\.(?:jpe?g|png|webp|gif|avif|svg|bmp)\b", re.IGNORECASE)
 _BIDS: Final = re.compile(r"\b(?:starting bid|current bid|your maximum bid|place bid)\b", re.I)
 _LEAST_TITLE: Final = 15
+_SHORT: Final = 5
+_HEADINGS: Final = "h1, h2, h3, h4, [class*=title i]"
+_MARK: Final = re.compile(r" ?[-|–:•—｜_]")
 _FEW: Final = 3
+_MORE: Final = 1.15
 
 
 class SchemaOrg(SiteReader):
@@ -126,8 +136,10 @@ class SchemaOrg(SiteReader):
         habits = page_habits(tree, url)
         drop_scripts(tree)
         linked = _Links(tree, url)
-        for entry in _entries(data):
+        shown = ShownList([] if says_nothing(tree) else shown_cards(tree, url, habits))
+        for entry in _with_shown(_entries(data), shown, url):
             link = absolute(_link(entry), url)
+            beside = shown.of(link)
             id = _id(entry, link)
             if not link or not id:
                 no_id += 1
@@ -135,14 +147,15 @@ class SchemaOrg(SiteReader):
             if self.hosts and not self.admits("item", link):
                 left_out += 1
                 continue
-            price = _price(entry, habits)
+            price = _listed_price(_price(entry, habits), beside.price)
+            image = value_text(entry, "image", "photo") or beside.image or linked.image(link)
             cards.append(
                 SiteCard(
                     id=id,
                     url=link,
-                    title=value_text(entry, "name") or linked.title(link),
+                    title=value_text(entry, "name") or beside.title or linked.title(link),
                     **(price if price.prices else linked.price(link, habits))._asdict(),
-                    image=absolute(value_text(entry, "image", "photo") or linked.image(link), url),
+                    image=absolute(image, url),
                 )
             )
         following = first_attribute(tree, "href", 'link[rel="next"]', 'a[rel="next"]')
@@ -150,6 +163,8 @@ class SchemaOrg(SiteReader):
             value_text(each, "numberOfItems") for each in data if "ItemList" in kinds_of(each)
         ]
         total = next((int(said) for said in claims if said.isdecimal() and len(said) < 13), None)
+        if total is not None and total < len(cards):
+            total = None
         return site_results(
             _distinct(cards), has_next=bool(following), left_out=left_out, no_id=no_id, total=total
         )
@@ -182,7 +197,7 @@ class SchemaOrg(SiteReader):
         options, images = _options(product)
         if theme and not options:
             options, images = theme.options, theme.images
-        options = options or shown_options(tree)
+        options = options or shown_options(tree) or shown_choices(tree)
         if len(price.prices) > 1 and not options:
             # One price is asked; the range is over sellers, or over time.
             said = money(meta(tree, "description"), habits)
@@ -193,7 +208,7 @@ class SchemaOrg(SiteReader):
         named = _without_shop(meta(tree, "og:title"), meta(tree, "og:site_name"))
         title = value_text(product, "name") or (theme.title if theme else "")
         if not title or (len(named) > _LEAST_TITLE and named in title):
-            title = named or title or first_text(tree, "h1", "title")
+            title = named or title or first_text(tree, "h1") or _page_title(tree)
         headings = all_texts(tree, "h1")[:_FEW]
         title = _without_search_words(title, headings)
         return with_missing(
@@ -207,12 +222,10 @@ class SchemaOrg(SiteReader):
                 bullets=_bullets(product),
                 description=without_tags(value_text(product, "description"))
                 or (theme.description if theme else "")
-                or meta(tree, "og:description")
-                or meta(tree, "description"),
-                image=absolute(
-                    value_text(product, "image", "thumbnailUrl", "photo") or meta(tree, "og:image"),
-                    url,
-                )
+                or without_tags(meta(tree, "og:description"))
+                or without_tags(meta(tree, "description")),
+                image=_picture(value_text(product, "image", "thumbnailUrl", "photo"), url)
+                or _picture(meta(tree, "og:image"), url)
                 or (theme.image if theme else ""),
                 options=options,
                 option_images=images,
@@ -220,6 +233,12 @@ class SchemaOrg(SiteReader):
                 doubts=doubts,
             )
         )
+
+
+def _picture(link: str, base: str) -> str:
+    """A picture's address; what a template left in place of one is none."""
+    is_link = "/" in link or bool(_PICTURE.search(link))
+    return absolute(link, base) if is_link else ""
 
 
 def _lone_price(tree: LexborHTMLParser, habits: Habits) -> Money:
@@ -331,6 +350,24 @@ def _entries(data: list[Thing]) -> list[Thing]:
     products = [each for each in data if kinds_of(each) & _PRODUCT and _link(each)]
     # A list that names few of the products beside it is another one: of banners, of shops.
     return listed if listed and 2 * len(listed) > len(products) else products[:MOST_PARTS]
+
+
+def _with_shown(entries: list[Thing], shown: ShownList, base: str) -> list[Thing]:
+    """What data lists; or what is shown, where that is clearly more."""
+    told = {shown.of(absolute(_link(entry), base)).link: entry for entry in entries}
+    groups = {card.group for card in shown.cards if card.link in told}
+    cards = [card for card in shown.cards if card.group in groups or not groups]
+    if len(cards) <= _MORE * len(entries):
+        return entries
+    return [{"url": card.link, **told.get(card.link, {})} for card in cards]
+
+
+def _listed_price(told: Money, shown: Money) -> Money:
+    """The price of a list's data, unless people see a lower one: old prices are higher."""
+    if not told.prices or (shown.prices and shown.currency == told.currency
+                           and shown.prices[-1] + 1 < told.prices[0]):  # fmt: skip
+        return shown
+    return told
 
 
 _SCRIPT: Final = re.compile(
@@ -506,11 +543,12 @@ def _options(product: Thing) -> tuple[dict[str, tuple[str, ...]], dict[str, str]
 
 _HOME: Final = re.compile(
     r"(?:home ?page|home|start|startseite|accueil|inicio|página inicial|início|strona główna|hjem"
-    r"|hem|etusivu|domov|domů|главная(?: страница)?|ana sayfa|trang chủ|top|shop|store|all|acasă"
+    r"|hem|etusivu|domov|domů|главная(?: страница)?|ana ?sayfa|trang chủ|top|shop|store|all|acasă"
     r"|úvod|úvodní stránka|avaleht|sākums|pradžia|startsida|forside|naslovnica|kezdőlap"
     r"|начало|početna|головна|עמוד הבית|الرئيسية|首頁|首页|ホーム|홈|all categories"
-    r"|todas las categorías|alle kategorien|toutes les catégories)$"
-    r"|(?:back|return|zurück|retour|volver|voltar|indietro|terug)\b",
+    r"|todas las categorías|alle kategorien|toutes les catégories|beranda|naslovna|hauptseite"
+    r"|página principal|pagina principală|prima pagină|pagina iniziale|主頁|主页|หน้าแรก)$"
+    r"|(?:back|return|zurück|retour|volver|voltar|indietro|terug|more (?:by|from)|mehr von)\b",
     re.IGNORECASE,
 )
 """Steps that are no category: the shop's front page, and ways back."""
@@ -537,18 +575,20 @@ def _category(
         steps = [value_text(each, "title") for each in older]
     if not steps:
         for box in tree.css(_CRUMBS)[:3]:
-            steps = all_texts(box, "li") or all_texts(box, "a")
+            steps = steps_of(box) or all_texts(box, "a")
             if steps:
                 break
-    return " › ".join(_steps(steps, titles, host))
+    return " › ".join(_steps(steps, titles, host, value_text(product, "brand", "manufacturer")))
 
 
-def _steps(steps: list[str], titles: list[str], host: str) -> list[str]:
+def _steps(steps: list[str], titles: list[str], host: str, brand: str = "") -> list[str]:
     """The steps that are categories: the last may be the product itself, the first the shop."""
     cleaned = [step.strip(" ‹›«»<>/|•→-").strip() for step in steps]
     named = [step for step in cleaned if step and not step.startswith("http") and len(step) < 100]
-    if named and any(_alike(named[-1], title) for title in titles):
-        named.pop()
+    before = [step for step in named[:-1] if not _HOME.match(step)]
+    if named and (before or named[-1] != brand):
+        # A brand alone is a category, though the title begins with it.
+        named = named[:-1] if any(_alike(named[-1], title) for title in titles) else named
     if named and _NO_STEP.fullmatch(named[-1]):
         named.pop()
     if named and _is_shop(named[0], host):
@@ -558,7 +598,8 @@ def _steps(steps: list[str], titles: list[str], host: str) -> list[str]:
 
 _NO_STEP: Final = re.compile(
     r"(?:product )?details?|produktdetails?|détails?|sku\b.*"
-    r"|(?:item|style|model|art(?:icle|ikel)?|ref)\.? ?(?:#|no|nr|number).*",
+    r"|(?:item|style|model|art(?:icle|ikel)?|ref)\.? ?(?:#|no|nr|number).*"
+    r"|(?:cod(?:e|ul|ice|igo)?|código|kod|kód|réf(?:érence)?|артикул|код)\b[^:]{0,20}:.*",
     re.IGNORECASE,
 )
 
@@ -567,7 +608,8 @@ def _is_shop(step: str, host: str) -> bool:
     """Whether a step is only the shop's name: its host, or a part of that."""
     parts = host.split(".")
     names = {".".join(parts[at:]) for at in range(len(parts))} | set(parts[:-1])
-    squeezed = re.sub(r"[\W_]+", "", step.casefold())
+    plain_step = step.partition(" (")[0]  # As `Shop (Austria)`.
+    squeezed = re.sub(r"[\W_]+", "", plain_step.casefold())
     plain_names = {re.sub(r"[\W_]+", "", name) for name in names if len(name) > 2}
     return squeezed in plain_names
 
@@ -580,6 +622,14 @@ def _without_shop(title: str, shop: str) -> str:
         if shop and title.endswith(f" {mark} {shop}"):
             return title[: -len(shop) - 3].strip()
     return title
+
+
+def _page_title(tree: LexborHTMLParser) -> str:
+    """What a page's window is called, without what no heading of the page says."""
+    title = first_text(tree, "title")
+    said = (text for text in all_texts(tree, _HEADINGS) if len(text) > _SHORT)
+    heads = [one for one in said if title.startswith(one) and _MARK.match(title[len(one) :])]
+    return max(heads, key=len, default=title)
 
 
 def _without_search_words(title: str, headings: list[str]) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "ShownPrices",
     "contradiction",
     "host_habits",
+    "is_struck",
     "page_habits",
     "settled",
     "shown_prices",
@@ -58,7 +59,7 @@ _STRUCK: Final = re.compile(
 )
 _STRUCK_PRICE: Final = re.compile(
     r"(?:^|[^a-z])(?:list|regular|reg|original|unit|per|month|rate|base|retail|normal|full|lowest"
-    r"|filter|slider|min|max|tax|excl|bundle|protection|warranty)(?:[^a-z]|$)"
+    r"|filter|slider|min|max|tax|excl(?:uding)?|bundle|protection|warranty)(?:[^a-z]|$)"
 )
 """What only says so of a price: `list-price` is one, `list-unstyled` is not."""
 _REGULAR: Final = re.compile(r"regular|normal|full")
@@ -283,16 +284,28 @@ def _role(node: LexborNode) -> Literal["asked", "old", "other"]:
     """What a place's price is: what is asked, an old one or a part, another product's."""
     is_old = False
     for height, above in enumerate(upwards(node)):
-        if above.tag in _STRIKING:
-            is_old = True
         if above.tag in ("header", "footer", "nav", "select", "option"):
             return "other"
-        names = hyphenated(f"{attribute(above, 'class')} {attribute(above, 'id')}")
-        if height < _CLOSE_BY and (
-            _STRUCK.search(names)
-            or any(_STRUCK_PRICE.search(name) for name in names.split() if "price" in name)
-        ):
+        if above.tag in _STRIKING or (height < _CLOSE_BY and is_struck(above)):
             is_old = True
-        if _OTHERS.search(names) or (above.tag == "a" and height):
+        if _OTHERS.search(_names_of(above)) or (above.tag == "a" and height):
             return "other"
     return "old" if is_old else "asked"
+
+
+def is_struck(node: LexborNode) -> bool:
+    """Whether an element's kind or names say that a price in it is not the one that is asked."""
+    names = _names_of(node)
+    return (
+        node.tag in _STRIKING
+        or bool(_STRUCK.search(names))
+        or any(
+            _STRUCK_PRICE.search(name)
+            for name in names.split()
+            if "price" in name and "incl" not in name
+        )
+    )
+
+
+def _names_of(node: LexborNode) -> str:
+    return hyphenated(f"{attribute(node, 'class')} {attribute(node, 'id')}")

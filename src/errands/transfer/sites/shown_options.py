@@ -10,6 +10,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from errands.prices import money
 from errands.transfer.sites.markup import (
     MOST_BOXES,
     MOST_PARTS,
@@ -42,11 +43,13 @@ _PROMPT: Final = re.compile(
     re.IGNORECASE,
 )
 _NOISE: Final = re.compile(
-    r"\s{0,2}(?:\([+-]?\s?[^()]{0,20}\d[^()]{0,20}\)"
-    r"|[-–]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito|in stock"
-    r"|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad).{0,20})$",
+    r"\s{0,2}[-–(]\s?(?:out of stock|sold out|ausverkauft|épuisé|agotado|unavailable|esaurito"
+    r"|in stock|em stock|en stock|auf lager|disponible|disponibile|na skladě|op voorraad"
+    r"|\d{1,4} (?:left|in stock|available|verfügbar)).{0,20}$",
     re.IGNORECASE,
 )
+_IN_BRACKETS: Final = re.compile(r"\s{0,2}\(([^()]{1,40})\)$")
+_MORE_OR_LESS: Final = re.compile(r"[+-] ?\D{0,4}\d")
 
 
 def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
@@ -76,6 +79,11 @@ def shown_options(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
 def _option_value(text: str, name: str) -> str:
     """What an entry is, without what it costs more, whether it is there, and the group's name."""
     said = _NOISE.sub("", text.strip("-–—.:*… "))
+    costs = _IN_BRACKETS.search(said)
+    if costs and (money(costs[1]).prices or _MORE_OR_LESS.match(costs[1])):
+        said = said[: costs.start()]
+    if money(said).prices and not re.search(r"[^\W\d_]{3}", said):
+        return ""  # Only what it costs.
     before, mark, value = said.partition(": ")
     return value.strip() if mark and before.casefold() == name.casefold() else said
 
