@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.mining.kinds import MinedKind, TitleNouns, is_title, narrow_names
+from errands.mining.kinds import MinedKind, TitleNouns, alternatives, is_title, narrow_names
 from errands.mining.option_cells import (
     LONGEST_NAME,
     SHOWN,
@@ -330,11 +330,22 @@ def _kind(
     said = _first(row, columns, "query")
     if said and "query" in columns.given:
         return MinedKind(said.lower(), True)
+    is_several = len(alternatives(said)) > 1
+    path = [*path, said] if is_several else path
     names = narrow_names(path, title, brand)
+    # "Toys & Games" are toys rather than anything; of three kinds nobody knows which.
+    parted = [alternatives(one) for one in path]
+    sure = narrow_names([one[0] for one in parted if 0 < len(one) < 3], title, brand)
     tags = [tag.strip() for cell in _listed(row, columns, "tags") for tag in cell.split(",")]
     filed = narrow_names(tags[:MOST_TAGS][::-1], title, brand)
     return nouns.kind_of(
-        title, names, own=said.lower(), tags=filed, text="\n".join(texts), brand=brand
+        title,
+        names,
+        own="" if is_several else said.lower(),
+        tags=filed,
+        text="\n".join(texts),
+        brand=brand,
+        shared=set(names) - set(sure),
     )
 
 
