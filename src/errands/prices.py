@@ -354,6 +354,8 @@ _CELL_NUMBER: Final = re.compile(r"(?:(?<![^\s$€£])[.,])?\d(?:[\d.,']| (?=\d{
 _CELL_JOINT: Final = re.compile(r"[-–—~…]|\bto\b|\bbis\b|\ba\b|\bà\b|\.\.", re.IGNORECASE)
 _CELL_MINUS: Final = re.compile(r"-\s{0,3}[^\s\d]{0,4}\s{0,3}$")
 _CELL_PENCE: Final = re.compile(r" ?(?:¢|(?:c|p|ct|cents?|pence)(?![\w$]))", re.IGNORECASE)
+_SCIENTIFIC: Final = re.compile(r"\d{1,2}(?:\.\d{1,20})?[eE][+-]?\d{1,2}")
+"""A number as data frames write it: 2.79e+01."""
 _CELL_NOTHING: Final = frozenset({"", "nan", "none", "null", "n/a", "na", "-"})
 
 
@@ -369,6 +371,8 @@ def prices_of(value: Any, decimal: str = "auto", currency: str = "") -> tuple[fl
     ((12.5,), (1299.0,), (5.0, 20.5), ())
     >>> prices_of("50.700₫"), prices_of("1.299", currency="EUR"), prices_of("1.299")
     ((50700.0,), (1299.0,), (1.3,))
+    >>> prices_of("2.79e+01"), prices_of("1.0e-02")
+    ((27.9,), (0.01,))
     """
     if value is None or isinstance(value, bool):
         return ()
@@ -380,6 +384,8 @@ def prices_of(value: Any, decimal: str = "auto", currency: str = "") -> tuple[fl
     text = str(value).strip().translate(_PLAINLY)
     if text.lower() in _CELL_NOTHING:
         return ()
+    if _SCIENTIFIC.fullmatch(text):
+        return prices_of(float(text))
     if len(text) > _LONGEST_CELL:
         raise BadPrice("price is a long text")
     if re.search(r"\d[.,] \d", text):

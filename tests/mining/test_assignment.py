@@ -92,7 +92,7 @@ def test_nobody_asks_for_what_the_kind_says_or_for_half_of_two_things() -> None:
     # "mugs" is the kind, dust and air are two things, and dry was asked for.
     assert said["instruction_attributes"] == ["dry skin"]
     assert said["attributes"] == ["coffee mug", "dust air", "dry skin", "dry hair"]
-    said = given.entry(_record("B", "Mug", "dust and air", "a dust-air filter"))
+    said = given.entry(_record("B", "Mug", "dust and air", "has dust-air"))
     assert said["instruction"] == "Find me mugs with dust-air"
 
 
@@ -149,3 +149,48 @@ def test_nothing_is_replaced_unasked_and_nothing_kept_is_said(tmp_path: Path) ->
     assert out.read_text() == "mine"
     with pytest.raises(DataError, match="errands mine review"):
         give_out(items, {}, out, replace=True)
+
+
+def test_it_asks_for_what_a_product_has_not_for_what_it_mentions() -> None:
+    uses = {"damp cloth": "has", "steel frame": "has", "garden furniture": "has"}
+    ranks = dict.fromkeys(uses, 1)
+    given = AttributeAssignment(uses, least=1, ranks=ranks)
+    said = given.entry(
+        _record(
+            "A", "Mug", "Wipe with a damp cloth", "matches garden furniture", "has a steel frame"
+        )
+    )
+    assert said["instruction"] == "Find me mugs with steel frame"
+    # They stay attributes: a search for them may find it.
+    assert said["attributes"] == ["damp cloth", "garden furniture", "steel frame"]
+
+
+def test_labels_and_lists_of_ingredients_are_not_asked_for() -> None:
+    uses = {"leaf extract": "has", "cpu family": "has"}
+    given = AttributeAssignment(uses, least=1, ranks=dict.fromkeys(uses, 1))
+    listed = ", ".join(
+        ["aqua", "glycerin", "parfum", "citric acid", "kaolin"] * 3 + ["leaf extract"]
+    )
+    assert "instruction" not in given.entry(_record("A", "Mug", listed, "CPU family: Zed"))
+    assert "instruction" in given.entry(_record("B", "Mug", "leaf extract", "With a cpu family"))
+
+
+def test_for_what_lasts_is_for_nothing() -> None:
+    uses = {"long lasting": "which is", "easy assembly": "which is"}
+    given = AttributeAssignment(uses, least=1)
+    said = given.entry(_record("A", "Mug", "for long-lasting color", "for easy assembly"))
+    assert said["instruction"] == "Find me long-lasting mugs for easy assembly"
+
+
+def test_a_word_on_its_own_must_be_said_of_the_product() -> None:
+    given = AttributeAssignment({"wooden": "which is"}, least=1)
+    assert given.entry(_record("A", "Wooden mug"))["instruction"] == "Find me wooden mugs"
+    assert given.entry(_record("B", "Mug", "A wooden mug for tea"))["instruction"]
+    assert "instruction" not in given.entry(_record("C", "Stand for wooden mugs", query="Stands"))
+    assert "instruction" not in given.entry(_record("D", "Mug", "goes with wooden trays"))
+
+
+def test_food_for_wet_dogs_is_wet_food() -> None:
+    given = AttributeAssignment({"wet dog": "good for", "dry skin": "good for"}, least=1)
+    assert "instruction" not in given.entry(_record("A", "Wet dog food"))
+    assert given.entry(_record("B", "Dry skin soap"))["instruction"] == "Find me mugs for dry skin"

@@ -175,3 +175,15 @@ def test_without_scikit_learn_there_is_a_sentence() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
     assert install_command("mine") in said.stdout
+
+
+def test_words_that_say_alone_what_a_product_is_like() -> None:
+    records = [
+        {"asin": n, "name": f"Rechargeable lamp {n}", "small_description": ["easy to clean"]}
+        for n in "AB"
+    ]
+    assert [one.phrase for one in mine(records).candidates] == ["easy clean", "rechargeable lamp"]
+    lone = {one.phrase: one for one in mine(records, lone=True).candidates}
+    assert lone.keys() == {"easy clean", "rechargeable lamp", "rechargeable"}
+    assert lone["rechargeable"].products == 2
+    assert lone["rechargeable"].proposal.use == "which is"

@@ -74,7 +74,7 @@ def test_lists_that_are_none(tmp_path: Path, data: str, says: str) -> None:
 @pytest.fixture(scope="module")
 def real() -> tuple[Candidates, ListComparison]:
     items = SHARED_1K / "items_shuffle_1000.json"
-    mined = mine_file(items)
+    mined = mine_file(items, lone=False)
     listed = read_listed(SHARED_1K / "items_ins_v2_1000.json")
     return mined, compare(mined, stream_items(items), listed)
 

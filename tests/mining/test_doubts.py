@@ -85,3 +85,37 @@ def test_what_stands_inside_values_is_told_by_its_path(tmp_path: Path) -> None:
         ' {"title": "A jug", "skus": [{"cost": {"value": 12}, "colour": "blue"}]}]'
     )
     assert _doubts(path) == {"price": "skus[].cost.value", "options": "skus[].colour"}
+
+
+def test_a_title_that_only_names_a_series_is_told(tmp_path: Path) -> None:
+    rows = "\n".join(f'N{n},HOLM,"Shelf, {n} cm",{n}.50' for n in range(12))
+    path = _table(tmp_path, "item_id,name,short_description,price", rows)
+    file = ProductFile(path)
+    assert len(list(file.items())) == 1
+    series = "\n".join([*rows.split("\n"), "X,OAK,Chair,9.00"])
+    file = ProductFile(_table(tmp_path, "item_id,name,short_description,price", series))
+    assert len(list(file.items())) == 2
+    (said,) = [one.sentence for one in file.taken.doubts if one.field == "title"]
+    assert "11 rows with ids of their own are left out" in said
+    assert "'HOLM', 12 times" in said
+    assert "write title = ['name', '...']" in said
+
+
+def test_a_table_in_which_nearly_nothing_has_a_price(tmp_path: Path) -> None:
+    rows = "\n".join(f"Mug {n},{n if n == 1 else ''},{n}.50" for n in range(20))
+    path = _table(tmp_path, "title,price,betrag", rows)
+    file = ProductFile(path)
+    list(file.items())
+    said = {one.field: one.sentence for one in file.taken.doubts}
+    assert said["price"].startswith("19 of 20 products have no price, but the column 'betrag'")
+
+
+def test_whether_there_are_other_colours_is_no_colour(tmp_path: Path) -> None:
+    rows = "\n".join(f"Mug {n},{n}.50,{'Yes' if n % 2 else 'No'}" for n in range(6))
+    assert _doubts(_table(tmp_path, "title,price,other_colors", rows)) == {}
+
+
+def test_without_a_column_of_ids_a_title_that_comes_again_is_a_title(tmp_path: Path) -> None:
+    file = ProductFile(_table(tmp_path, "title,price", "Mug,1\nBowl,2\nMug,3"))
+    list(file.items())
+    assert file.taken.dropped == {"title was there before": 1}

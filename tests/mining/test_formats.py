@@ -31,6 +31,19 @@ ID,Type,SKU,Name,Published,Short description,Description,Sale price,Regular pric
 30,simple,belt,Belt,1,,Solid leather.,,30,Clothing > Belts,https://a.example/belt.jpg,,Color,Brown,1,,
 """
 
+WIX = """\
+handleId,fieldType,name,description,productImageUrl,collection,sku,price,surcharge,productOptionName1,productOptionType1,productOptionDescription1,brand
+p-1,Product,Tin Lantern,<p>Rust proof.</p>,0a1b2c_0123456789abcdef0123456789abcdef~mv2.jpg;0a1b2c_f123456789abcdef0123456789abcdef~mv2.png,Lanterns;Garden,,20,,Finish,COLOR,#000000:Black;#ffffff:White,Hollow Oak
+p-1,Variant,,,,,L-B,,0,,,Black,
+p-1,Variant,,,,,L-W,,4.50,,,White,
+p-2,Product,Iron Stool,Easy to carry.,https://a.example/stool.jpg,Hollow Oak,C1,9,,,,,Hollow Oak
+"""
+
+SQUARESPACE = """\
+Product ID [Non Editable],Product URL,Title,Description,SKU,Option Name 1,Option Value 1,Price,Sale Price,Categories,Hosted Image URLs
+a1,mug,Clay Mug,Hand thrown.,M-S,Size,Small,12.00,0.00,/mugs,https://a.example/1.jpg https://a.example/2.jpg
+"""
+
 FEED = """<?xml version="1.0"?>
 <rss version="2.0" xmlns:g="http://base.google.com/ns/1.0"><channel><title>Shop</title>
 <item><g:id>k1</g:id><g:item_group_id>kite</g:item_group_id><title>Sky Kite - Red</title>
@@ -127,6 +140,34 @@ def test_woocommerces_export(tmp_path: Path) -> None:
     # A parent without a number of its own is named by its place.
     assert (cap["pricing"], _values(cap)) == ("$22.00 - $25.00", {"color": ["Grey", "Green"]})
     assert (belt["pricing"], _values(belt)) == ("$30.00", {"color": ["Brown"]})
+
+
+def test_wixs_export(tmp_path: Path) -> None:
+    (lantern, stool), file = _items(_written(tmp_path, "a.csv", WIX))
+    assert (file.taken.products, file.taken.variants) == (2, 2)
+    # What variants cost is told beside the product's price.
+    assert (lantern["pricing"], stool["pricing"]) == ("$20.00 - $24.50", "$9.00")
+    assert _values(lantern) == {"finish": ["Black", "White"]}
+    assert lantern["images"] == [
+        "https://static.wixstatic.com/media/0a1b2c_0123456789abcdef0123456789abcdef~mv2.jpg",
+        "https://static.wixstatic.com/media/0a1b2c_f123456789abcdef0123456789abcdef~mv2.png",
+    ]
+    assert stool["images"] == ["https://a.example/stool.jpg"]
+    # The maker's collection is no kind of thing.
+    assert (lantern["query"], stool["query"]) == ("lanterns", "iron stools")
+    assert lantern["product_category"] == "Lanterns › Garden"
+
+
+def test_squarespaces_export(tmp_path: Path) -> None:
+    (mug,), _ = _items(_written(tmp_path, "a.csv", SQUARESPACE))
+    assert (mug["pricing"], _values(mug)) == ("$12.00", {"size": ["Small"]})
+    assert len(mug["images"]) == 2
+
+
+def test_names_of_columns_and_numbers_as_data_frames_write_them(tmp_path: Path) -> None:
+    text = "ProductName,Price (INR),Weight (kg)\nTin Mug,2.790000000000000e+01,1\n"
+    (mug,), file = _items(_written(tmp_path, "a.csv", text))
+    assert (mug["pricing"], file.map.columns["price"]) == ("$27.90", ("Price (INR)",))
 
 
 @pytest.mark.parametrize(("name", "data"), [("a.xml", FEED), ("a.tsv", TSV)])
@@ -258,6 +299,7 @@ def test_any_table_with_an_id_that_comes_again(tmp_path: Path) -> None:
     [
         '[{"name": "Color", "values": ["Red", "Blue"]}]',
         '[{"name": "Color", "value": "Red"}, {"name": "color", "value": "Blue"}]',
+        '[{"name": "Color", "variations": ["Red", "Blue"]}]',
         '[{"color": "Red", "price": 3}, {"color": "Blue", "price": 4}]',
         '[{"sku": "a", "attributes": {"color": "Red"}}, {"sku": "b", "attributes": {"color": "Blue"}}]',
         "{'color': ['Red', 'Blue']}",
@@ -274,3 +316,10 @@ def test_addresses_are_no_options(tmp_path: Path) -> None:
     row = {"title": "Mug", "price": 3, "variants": "https://a.example/1;https://a.example/2"}
     (mug,), _ = _items(_written(tmp_path, "a.json", [row]))
     assert mug["customization_options"] == ""
+
+
+def test_what_a_column_of_other_attributes_says(tmp_path: Path) -> None:
+    said = '[{"name": "Material", "value": "Wood"}, {"name": "Style", "value": "Rustic"}]'
+    row = {"product_name": "Wall Clock", "final_price": 9, "other_attributes": said}
+    (clock,), _ = _items(_written(tmp_path, "a.json", [row]))
+    assert clock["small_description"] == ["Material: Wood", "Style: Rustic"]

@@ -14,6 +14,8 @@ ALONE = TitleNouns()
         ("Sanus - Premium Full-Motion Wall Mount for Most TVs - Black", "wall mounts"),
         ("Inalsa Electric Fan Heater Hotty - 2000 Watts", "fan heaters"),
         ("Set of 6 Mugs, Blue", "mugs"),
+        ("Badge of Honour Classic Tee (Large)", "tees"),
+        ("Jar of Hope", "jars"),
         ("Pigeon by Stovekraft Amaze Electric Kettle (14289) with Steel Body", "kettles"),
         ("Insulated Tumbler (20oz)", "tumblers"),
         ("Analog Watch - For Boys", "boys' analog watches"),
@@ -90,3 +92,32 @@ def test_hostile_titles_cost_little() -> None:
     for title in ("a " * 200_000, "-" * 200_000, "for " * 100_000, "'" * 100_000):
         ALONE.kind_of(title, [title[:400]])
         narrow_names([title], title, title)
+
+
+def test_a_noun_that_belongs_to_a_participle_is_no_kind() -> None:
+    assert _kind("Golden Wolf Acid Washed", []) == "wolf"
+    assert _kind("Zor Tank Top Printed", []) == "tank tops"
+
+
+def test_a_text_that_says_a_title_in_full() -> None:
+    title = "Mens Navy Golden Wolf Oversized Acid Washed"
+    text = "Buy Zor Men's Navy Golden Wolf Oversized Acid Washed T-Shirt for less."
+    assert _kind(title, [], text=text) == "men's t-shirts"
+
+
+def test_of_a_category_of_several_kinds_a_product_must_say_which() -> None:
+    path = ["Food", "Flour, Oil & Salt"]
+    shared = {"flour", "oil", "salt"}
+
+    def made(title: str) -> MinedKind | None:
+        return ALONE.kind_of(title, narrow_names(path, title), shared=shared)
+
+    assert made("Sea Salt") == MinedKind("salt", True)
+    assert made("Whole Cumin") == MinedKind("cumins", True)
+
+
+def test_no_noun_twice_and_no_maker() -> None:
+    nouns = TitleNouns([("Aw Foam Pad Grip Pad", ""), ("Bo Foam Pad Grip Pad", "")])
+    made = nouns.kind_of("Zor Foam Pad Grip Pad", [])
+    assert made == MinedKind("grip pads", True)
+    assert narrow_names(["Zor", "Pads"], "Zor 7 inch Pad", "Zor") == ["pads"]

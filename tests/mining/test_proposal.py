@@ -14,7 +14,10 @@ AROUND = Surroundings(
     makers=frozenset({"united blue"}),
     labels=frozenset({"style code"}),
     labelled=frozenset({"fabric cotton"}),
-    everywhere=frozenset({"free spirit"}),
+    everywhere=frozenset({"free spirit", "muted tones"}),
+    nearly_all=frozenset({"free spirit"}),
+    names=frozenset({"curved trough"}),
+    loose=frozenset({"pattern shoulder"}),
 )
 
 
@@ -32,6 +35,7 @@ AROUND = Surroundings(
         ("gluten free", "which is"),
         ("machine washable", "which is"),
         ("non slip", "which is"),
+        ("slip resistant", "which is"),
         ("coffee mug", "is a"),
         ("coffee tables", "is a"),
         ("tables women", "is a"),
@@ -65,6 +69,21 @@ def test_uses(phrase: str, use: str) -> None:
         ("style code", "what a specification is called"),
         ("fabric cotton", "what a specification is called, and what it says"),
         ("free spirit", "nearly all products say it"),
+        ("muted tones", "a large part of all products say it"),
+        # Names, and words that only meet.
+        ("curved trough", "a name that titles begin with"),
+        ("pattern shoulder", "its words meet by chance"),
+        ("expertly crafted", "how it was done"),
+        ("resin cute", "an adjective of something else"),
+        ("brightens lobby", "a piece of a sentence: brightens"),
+        ("moisturizes skin", "a piece of a sentence: moisturizes"),
+        ("qx lamina", "a number or a code"),
+        ("stay dry", "a piece of a sentence: stay"),
+        ("feeling fresh", "a piece of a sentence: feeling"),
+        ("creating depth", "a piece of a sentence: creating"),
+        ("timeless elegance", "what sellers praise"),
+        ("gently clean", "how it is done: gently"),
+        ("eau de", "a piece of a sentence: de"),
         ("embroidered women", "a piece of a title"),
         ("modern rustic", "two adjectives of something"),
     ],
@@ -94,7 +113,11 @@ def test_what_the_products_around_tell() -> None:
     around = Surroundings.of(records, held, where)
     assert {"mug", "cup", "pot"} <= around.kinds
     assert around.brands == {"zorblat"}
-    assert around.voices == {"vinyl acetate": 1.0}
+    # What all products begin with is nobody's voice.
+    assert around.voices == {"vinyl acetate": 0.0}
+    others = [{"name": f"{maker} pot"} for maker in ("Ax", "Bo", "Cu", "Du", "Ex")]
+    voices = Surroundings.of([*records, *others], [*held, *[[]] * 5], where).voices
+    assert voices == {"vinyl acetate": 1.0}
     assert around.longer == {"vinyl acetate": "ethylene vinyl acetate"}
 
 
@@ -132,9 +155,41 @@ def test_a_phrase_that_takes_a_word_each_of_two_others() -> None:
 
 def test_what_nearly_all_say_tells_nothing_in_a_shop_of_some_size() -> None:
     records = [{"name": f"x {n}"} for n in range(50)]
-    where = {"soft touch": list(range(30)), "dry hair": list(range(10))}
-    assert Surroundings.of(records, [[]] * 50, where).everywhere == {"soft touch"}
-    assert Surroundings.of(records[:30], [[]] * 30, where).everywhere == frozenset()
+    where = {
+        "soft touch": list(range(30)),
+        "dry hair": list(range(10)),
+        "made here": list(range(45)),
+    }
+    around = Surroundings.of(records, [[]] * 50, where)
+    assert around.everywhere == {"soft touch", "made here"}
+    assert around.nearly_all == {"made here"}
+    small = {"soft touch": list(range(20))}
+    assert Surroundings.of(records[:30], [[]] * 30, small).everywhere == frozenset()
+
+
+def test_names_are_what_titles_begin_with_and_nobody_writes_small() -> None:
+    records = [
+        {"name": "Zorble Curved Trough", "brand": "Zorble", "full_description": "A Curved Trough."},
+        {"name": "Curved Trough Tray", "full_description": "For the Curved Trough."},
+        {"name": "Cold Pressed Oil", "full_description": "It is cold-pressed."},
+        {"name": "Oil", "full_description": "Our Curved Trough holds cold pressed oil."},
+    ]
+    where = {"curved trough": [0, 1, 3], "cold pressed": [2, 3]}
+    assert Surroundings.of(records, [[]] * 4, where).names == {"curved trough"}
+
+
+def test_words_of_titles_that_meet_by_chance() -> None:
+    titles = ["Plaid pattern shoulder bag"] * 3 + ["Pattern tote"] * 30 + ["Shoulder bag"] * 30
+    titles += ["Top handle bag"] * 4
+    records = [{"name": title} for title in titles]
+    texts = [[tuple(title.lower().split())] for title in titles]
+    where = {"pattern shoulder": [0, 1, 2], "top handle": [63, 64, 65, 66]}
+    assert Surroundings.of(records, texts, where).loose == {"pattern shoulder"}
+
+
+def test_words_that_stand_alone() -> None:
+    assert propose("rechargeable", AROUND).use == "which is"
+    assert propose("rechargeable", AROUND).rank == 0
 
 
 def test_what_people_hardly_say_has_a_rank() -> None:

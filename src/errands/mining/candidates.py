@@ -8,7 +8,7 @@ give the same candidates, in the same order.
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ import msgspec
 
 from errands.errors import DataError, ErrandsError, SettingError
 from errands.extras import install_command
-from errands.mining.phrases import FIELDS, clauses, cut, parts, phrases
+from errands.mining.phrases import FIELDS, clauses, cut, parts, phrases, shop_words
 from errands.mining.proposal import Proposal, Surroundings, propose
 from errands.progress import Progress, silent
 from errands.shop.build.json_stream import stream_array
@@ -132,15 +132,20 @@ def mine(
     size: int = 2,
     least: int = 2,
     fields: Sequence[str] = FIELDS,
+    lone: bool = False,
     progress: Progress = silent,
 ) -> Candidates:
-    """The candidates of some products: the best `top` of each group, found in `least` products."""
+    """The candidates of some products: the best `top` of each group, found in `least` products.
+
+    With `lone`, words that say on their own what a product is like are candidates, too.
+    """
     if by not in GROUPINGS:
         raise SettingError(
             f"Products are not grouped by {by!r}; expected {' or '.join(GROUPINGS)}."
         )
     if not records:
         raise DataError("There are no products to mine; look at what the items file holds.")
+    words = shop_words()
     documents = []
     for place, record in enumerate(records):
         if place % 500 == 0:
@@ -159,10 +164,12 @@ def mine(
             else []
         )
         thin += not best
+        if lone and size > 1 and best:
+            best += _best([documents[place] for place in places], 1, least, top, words["lone"])
         for rank, (phrase, score, products) in enumerate(best, 1):
             groups_of[phrase].append(InGroup(name, rank, score, products))
     progress("counting phrases", len(grouped), len(grouped))
-    where = _occurrences(documents, groups_of.keys(), size)
+    where = _occurrences(documents, groups_of.keys(), {size, 1} if lone else {size})
     around = Surroundings.of(
         records, documents, {one: list(places) for one, places in where.items()}
     )
@@ -191,9 +198,14 @@ def mine(
 
 
 def _best(
-    documents: Sequence[Sequence[Sequence[str]]], size: int, least: int, top: int
+    documents: Sequence[Sequence[Sequence[str]]],
+    size: int,
+    least: int,
+    top: int,
+    among: Collection[str] | None = None,
 ) -> list[tuple[str, float, int]]:
-    """The phrases of a group with the highest mean TF-IDF, with it and in how many products.
+    """The phrases of a group with the highest mean TF-IDF, with it and in how many products; with
+    `among`, only these.
 
     Sentences that are only copied do not make a phrase frequent.
     """
@@ -203,7 +215,11 @@ def _best(
         raise ErrandsError(
             f"Mining needs scikit-learn, which is not installed; run {install_command('mine')}."
         ) from None
-    vectorizer = TfidfVectorizer(analyzer=lambda document: phrases(document, size), min_df=least)
+
+    def held(document: Sequence[Sequence[str]]) -> list[str]:
+        return [one for one in phrases(document, size) if among is None or one in among]
+
+    vectorizer = TfidfVectorizer(analyzer=held, min_df=least)
     try:
         weights = vectorizer.fit_transform(_once(documents))
     except ValueError:
@@ -239,13 +255,13 @@ def _once(documents: Sequence[Sequence[Sequence[str]]]) -> list[list[Sequence[st
 
 
 def _occurrences(
-    texts: Sequence[Sequence[Sequence[str]]], candidates: Any, size: int
+    texts: Sequence[Sequence[Sequence[str]]], candidates: Any, sizes: Collection[int]
 ) -> dict[str, dict[int, int]]:
     """For each wanted phrase the products that have it, each with the clause where it is first."""
     where: dict[str, dict[int, int]] = {phrase: {} for phrase in candidates}
     for place, product in enumerate(texts):
         for number, clause in enumerate(product):
-            for phrase in phrases([clause], size):
+            for phrase in (one for size in sizes for one in phrases([clause], size)):
                 if phrase in where:
                     where[phrase].setdefault(place, number)
     return where

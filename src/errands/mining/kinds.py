@@ -10,13 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from errands.mining.phrases import shop_words
-from errands.shop.rewards.noun_lexicon import load_lexicon
+from errands.mining.tags import tag
 
-__all__ = ["MinedKind", "TitleNouns", "is_title", "narrow_names"]
+__all__ = ["MinedKind", "TitleNouns", "alternatives", "is_title", "narrow_names"]
 
 COMMON: Final = 3
 """Titles of different makers that make a noun the name of a kind."""
@@ -24,6 +24,8 @@ MOST_TITLES: Final = 40_000
 """Titles of a table that are counted."""
 MOST_WORDS: Final = 3
 """Words of a kind, apart from whom it is for."""
+_IN_FULL: Final = 4
+"""Words of a title that make a stretch of a text the same title."""
 _LONGEST: Final = 400
 _LONGEST_WORD: Final = 40
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
@@ -90,9 +92,9 @@ def _is_noun(word: str) -> bool:
     plain = word.lower().removesuffix("'s")
     if _stem(plain) in _things():
         return True
-    tag = load_lexicon().get(plain, "")
-    if tag:
-        return tag in ("NN", "NNS")
+    known = tag(plain)
+    if known:
+        return known in ("NN", "NNS")
     return not plain.endswith(("able", "ible", "less", "proof", "ing", "ed", "ly"))
 
 
@@ -101,8 +103,9 @@ def narrow_names(path: Sequence[str], title: str, brand: str = "") -> list[str]:
     itself, and "Sofa Beds & Futons" taken apart."""
     names: dict[str, None] = {}
     stems = {_stem(word) for word in _TOKEN.findall(title[:_LONGEST])}
+    makers = {_letters(brand), _letters(title.partition(" ")[0])} - {""}
     for part in reversed(path):
-        if is_title(part, title):
+        if is_title(part, title) or (_letters(part) in makers and _stem(part) not in _things()):
             continue
         joined = _stem(part.strip()) in stems
         plain = part.strip() if joined else " ".join(_spaced(part).split())
@@ -113,6 +116,11 @@ def narrow_names(path: Sequence[str], title: str, brand: str = "") -> list[str]:
             if words:
                 names[" ".join(words)] = None
     return list(names)
+
+
+def alternatives(name: str) -> list[str]:
+    """The kinds that a name is of: "Snacks, Nuts & Seeds" is of three."""
+    return [one.strip() for one in _ALTERNATIVES.split(name) if one.strip()]
 
 
 def is_title(part: str, title: str) -> bool:
@@ -147,10 +155,11 @@ def _stretches(title: str) -> Iterator[list[str]]:
     """The words of each stretch of a title, up to where it goes on about something else."""
     for stretch in _STRETCH_END.split(title[:_LONGEST]):
         taken: list[str] = []
-        for word in _TOKEN.findall(stretch):
+        words = _TOKEN.findall(stretch)
+        for at, word in enumerate(words):
             lower = word.lower()
             if lower in _AFTER_THING:
-                if lower == "of" and taken and taken[-1].lower() in _CONTAINERS:
+                if lower == "of" and taken and _holds(taken[-1], words[at + 1 :]):
                     taken.clear()
                     continue
                 if lower != "by" or len(taken) != 1:
@@ -159,6 +168,12 @@ def _stretches(title: str) -> Iterator[list[str]]:
             taken.append(word)
         if taken:
             yield taken
+
+
+def _holds(word: str, rest: Sequence[str]) -> bool:
+    """Whether the thing is what comes behind an `of`: "Set of Mugs", "Badge of Honour Tee"."""
+    inner = list(takewhile(lambda one: one.lower() not in _AFTER_THING, rest))
+    return word.lower() in _CONTAINERS or (bool(inner) and _stem(inner[-1]) in _things())
 
 
 def _is_number(word: str) -> bool:
@@ -171,9 +186,17 @@ def _ends_at(words: Sequence[str]) -> int:
     for at in range(len(words) - 1, -1, -1):
         word = words[at]
         plain = word.lower().removesuffix("'s").removesuffix("’s")
-        if not _is_number(word) and len(plain) > 1 and plain not in none and _is_noun(plain):
+        if _is_number(word) or len(plain) < 2 or plain in none or not _is_noun(plain):
+            continue
+        if _stem(plain) in _things() or not _is_participle(words[at + 1 : at + 2]):
             return at
     return -1
+
+
+def _is_participle(following: Sequence[str]) -> bool:
+    """Whether a noun goes on to one that it belongs to, as in "Acid Washed"."""
+    plain = "".join(following).lower()
+    return tag(plain) in ("VBN", "VBD") or (not tag(plain) and plain.endswith("ed"))
 
 
 class TitleNouns:
@@ -207,9 +230,14 @@ class TitleNouns:
         tags: Sequence[str] = (),
         text: str = "",
         brand: str = "",
+        shared: Collection[str] = (),
     ) -> MinedKind | None:
         """The kind of a product: by the name that the table has for it, what its categories name
-        (the narrowest first), its title, its tags and its texts."""
+        (the narrowest first), its title, its tags and its texts.
+
+        Of a category of several kinds, "Flour, Oil & Salt", it must say itself which it is; those
+        are `shared`.
+        """
         stretches = list(_stretches(title))
         said = {_stem(word) for one in (title[:_LONGEST], text) for word in _TOKEN.findall(one)}
         usable = [_said_of(name, said) for name in names if self._may_be_kind(name)]
@@ -227,7 +255,9 @@ class TitleNouns:
         stems = {_stem(word) for words in stretches for word in words}
         if (kind := self._named(usable, stems, stretches)) is not None:
             return MinedKind(_for_whom(kind, title), True)
-        usable = [name for name in (own, *names) if self._may_be_kind(name)]
+        if (in_full := self._title_in_full(stems, text)) is not None:
+            return MinedKind(_for_whom(in_full, title), True)
+        usable = [one for one in (own, *names) if self._may_be_kind(one) and one not in shared]
         usable += [name for name in tags if self._may_be_kind(name)]
         for name in usable:
             words = _TOKEN.findall(name)
@@ -264,6 +294,16 @@ class TitleNouns:
             return name if singular is None else f"{name[: -len(words[-1])]}{singular}"
         return None
 
+    def _title_in_full(self, stems: Collection[str], text: str) -> str | None:
+        """The thing that the texts end a title in, where a shop has cut it short."""
+        for words in _stretches(text):
+            thing = self._thing(words)
+            if thing is not None and thing[1]:
+                known = [word for word in words if _stem(word) in stems and not _is_number(word)]
+                if len(known) >= _IN_FULL:
+                    return thing[0]
+        return None
+
     def _last_noun(
         self, stretches: Sequence[Sequence[str]], maker: Collection[str]
     ) -> tuple[str, bool] | None:
@@ -272,7 +312,7 @@ class TitleNouns:
             at = _ends_at(words)
             if at < 0 or _letters(words[at]) in maker:
                 continue
-            known = load_lexicon().get(words[at].lower()) in ("NN", "NNS")
+            known = tag(words[at].lower()) in ("NN", "NNS")
             if known or at > 0 or len(stretches) == 1 or _stem(words[at]) in self._common:
                 return self._with_modifiers(words, at), known or _stem(words[at]) in self._common
         return None
@@ -281,7 +321,7 @@ class TitleNouns:
         words = _TOKEN.findall(name)
         return (
             0 < len(words) <= MOST_WORDS + 1
-            and words[-1].lower() not in _no_kinds()
+            and words[-1].lower().removesuffix("'s").removesuffix("’s") not in _no_kinds()
             and not _is_number(words[-1])
             and len(words[-1]) > 1
             and _is_noun(words[-1])
@@ -312,13 +352,13 @@ class TitleNouns:
         while at - first < MOST_WORDS - 1 and first > 0:
             plain = words[first - 1].lower()
             usual = (plain, _stem(words[first])) in self._pairs
-            noun = first == at and load_lexicon().get(words[first - 1].lower()) == "NN"
+            noun = first == at and tag(words[first - 1].lower()) == "NN"
             if (
                 not (usual or noun)
                 or plain.removesuffix("'s").removesuffix("’s") in none
                 or _is_number(plain)
                 or plain in shop_words()["passed_over"]
-                or _stem(plain) == _stem(words[first])
+                or _stem(plain) in (_stem(words[first]), _stem(words[at]))
             ):
                 break
             first -= 1

@@ -3,6 +3,7 @@
 What shops call an option comes in many shapes; each is read into names with values.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ Value = tuple[str, str | None]
 """A value of an option, and its picture."""
 
 _CALLED: Final = ("name", "title", "label", "option", "attribute", "key", "type")
-_HELD: Final = ("values", "value", "options", "terms", "choices")
+_HELD: Final = ("values", "value", "options", "terms", "choices", "variations")
 _OF_VARIANTS: Final = frozenset(
     "color colour size flavor flavour style scent material pattern length width capacity finish"
     " storage".split()
@@ -28,10 +29,14 @@ _INSIDE: Final = ("selectedOptions", "selected_options", "options", "attributes"
 """Where a variant lists its options."""
 
 
+_DRAWN_COLOR: Final = re.compile(r"#[0-9a-fA-F]{3,8}:(?=.)")
+"""What Wix writes before the name of a colour."""
+
+
 def split_cell(text: str, separator: str) -> list[str]:
     # A blank stands for any space; the end of a line is meant as it is.
     cut = text.split(separator) if separator.strip(" \t") else text.split()
-    return [one.strip() for one in cut if one.strip()]
+    return [_DRAWN_COLOR.sub("", one.strip()) for one in cut if one.strip()]
 
 
 def values_of(cell: Any, separator: str) -> list[Value]:

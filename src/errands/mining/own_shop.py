@@ -23,7 +23,9 @@ from errands.shop.catalog.catalog import Catalog
 from errands.shop.catalog.manifest import Manifest
 
 ENOUGH: Final = 10
-"""Products with an instruction that are enough; half of them in a shop of less than twenty."""
+"""Products with an instruction that a shop needs; half of them in a shop of less than twenty."""
+FEW: Final = 1 / 3
+"""The share of products with two attributes to ask for, below which one will do."""
 
 __all__ = ["MinedShop", "give_out", "make_shop", "mine_file", "take_products"]
 
@@ -64,6 +66,7 @@ def mine_file(
     fields: Sequence[str] = FIELDS,
     sample: int = SAMPLE,
     seed: int = 0,
+    lone: bool = True,
     progress: Progress = silent,
 ) -> Candidates:
     """The candidates of an items file, or of a sample of a large one."""
@@ -71,7 +74,16 @@ def mine_file(
     records = sampled(
         stream_items(items, lambda done: progress("reading products", done, total)), sample, seed
     )
-    return mine(records, by=by, top=top, size=size, least=least, fields=fields, progress=progress)
+    return mine(
+        records,
+        by=by,
+        top=top,
+        size=size,
+        least=least,
+        fields=fields,
+        lone=lone,
+        progress=progress,
+    )
 
 
 def give_out(
@@ -153,7 +165,7 @@ def make_shop(
     """All steps, with the filter's proposals taken as they are; the files stay beside the shop.
 
     An attribute is said by two products of a group, and an instruction asks for `least` of them
-    (None: two). Where too few products get an instruction that way, one will do if `least` is
+    (None: two). Where only few products get an instruction that way, one will do if `least` is
     None, then what a single product says; the shop may still be without goals. If one of the steps
     fails, nothing is left of those before it. A table that seems to have prices, options or
     pictures of which the products have none is an error, unless it is to be taken `as_is`; what is
@@ -184,7 +196,8 @@ def make_shop(
                     replace=True,
                     progress=progress,
                 )
-                if assigned.with_instruction >= enough:
+                needed = enough if asked == 1 else max(enough, int(FEW * counts.products))
+                if assigned.with_instruction >= needed:
                     break
             mined.write(candidates)
             manifest = build_catalog(

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 from errands.errors import SettingError
 
 __all__ = [
-    "FIELDS", "Spoken", "clauses", "cut", "fields_named", "parts", "phrases", "shop_words",
-    "spoken", "words",
+    "FIELDS", "Spoken", "clauses", "cut", "fields_named", "located", "parts", "phrases",
+    "shop_words", "spoken", "words",
 ]  # fmt: skip
 
 FIELDS: Final = ("title", "features", "description")
@@ -103,17 +103,31 @@ def spoken(clause: str, phrase: str) -> Spoken | None:
     Spoken(text='apple iphone', behind='for', before='')
     >>> spoken("a 5 Star Rated heater", "star rated").text
     '5 star rated'
+    >>> spoken("7/8 printed tights", "printed tights").text
+    'printed tights'
     >>> spoken("dust and air", "dust air"), spoken("iPhone 14 Pro", "iphone pro")
     (None, None)
     """
-    wanted = phrase.split(" ")
     every = list(_SPELLED.finditer(clause))
     lower = [one[0].lower() for one in every]
+    places = _places(lower, phrase)
+    return None if places is None else _as_said(clause, every, lower, places)
+
+
+def located(clause: str, phrase: str) -> tuple[list[str], list[int]] | None:
+    """All words of a clause in lower case, and where those of a phrase first are among them."""
+    lower = [word.lower() for word in _SPELLED.findall(clause)]
+    places = _places(lower, phrase)
+    return None if places is None else (lower, places)
+
+
+def _places(lower: Sequence[str], phrase: str) -> list[int] | None:
+    wanted = phrase.split(" ")
     counted = [at for at, word in enumerate(lower) if _counts(word)]
     for start in range(len(counted) - len(wanted) + 1):
         places = counted[start : start + len(wanted)]
         if [lower[at] for at in places] == wanted:
-            return _as_said(clause, every, lower, places)
+            return places
     return None
 
 
@@ -134,8 +148,8 @@ def _as_said(
         said = clause[every[first].start() : every[last + 1].end()]
     if first and lower[first - 1].isdecimal() and len(lower[first - 1]) < _LONG_NUMBER:
         gap = clause[every[first - 1].end() : every[first].start()]
-        # Not the 0 of 3.0, and not one of something.
-        is_part = clause[: every[first - 1].start()].endswith((".", ","))
+        # Not the 0 of 3.0 or the 8 of 7/8, and not one of something.
+        is_part = clause[: every[first - 1].start()].endswith((".", ",", "/"))
         bound = gap == "-" or (gap == " " and lower[last].endswith(_COUNTED))
         if (
             bound

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from errands.mining.kinds import MinedKind, TitleNouns, is_title, narrow_names
+from errands.mining.kinds import MinedKind, TitleNouns, alternatives, is_title, narrow_names
 from errands.mining.option_cells import (
     LONGEST_NAME,
     SHOWN,
@@ -51,6 +51,8 @@ LONGEST_VALUE: Final = 100
 MOST_TAGS: Final = 20
 ALIKE: Final = 5
 """Products of one price that are odd, even if no column seems to hold others."""
+NEARLY_ALL: Final = 0.9
+"""The share of products without a price that says that prices were not read."""
 SAMPLE: Final = 300
 """Rows that a map is guessed by."""
 
@@ -59,11 +61,14 @@ _NOTHING: Final = frozenset({"", "nan", "none", "null", "n/a"})
 _NO_CHOICE: Final = frozenset({"title", "default title", "default"})
 """What Shopify calls the option and the value of a product without variants."""
 _NO_KIND: Final = "products"
-_PATH_SIGNS: Final = (">", "›", "»", "|", " / ", "::")
+_PATH_SIGNS: Final = (">", "›", "»", "|", " / ", "::", ";")
 """What parts a path, where the map does not say; the first that is there."""
 _SEVERAL_PATHS: Final = re.compile(r">[^,>]*,[^,>]*>")
 _ADDRESSES: Final = ("src", "url", "large", "link", "value")
 """What an object that is a picture calls its address."""
+_WIX_PICTURE: Final = re.compile(r"[0-9a-f]{6}_[0-9a-f]{32}~mv2\S*")
+_WIX_PICTURES: Final = "https://static.wixstatic.com/media/"
+"""Where Wix keeps the pictures that its exports only name."""
 _NEXT_ADDRESS: Final = re.compile(r"(?<![,;|~\s])[,;|~\s]+(?=https?://)")
 
 
@@ -115,7 +120,7 @@ class ProductFile:
         ids: set[bytes] = set()
         titles: set[bytes] = set()
         survey = TableSurvey(TableFile(self._path, self._given).rows(), self.map, self.header)
-        found = _FoundFields()
+        found = _FoundFields(self.map)
         table = TableFile(self._path, self._given, progress=self._progress)
         for row, variants in survey.products(table.rows()):
             counts.rows += 1 + len(variants)
@@ -125,9 +130,10 @@ class ProductFile:
                 remarks: list[str] = []
                 item = item_of(row, self.map, remarks, variants=variants, nouns=survey.nouns)
                 key = mark(item["asin"]), mark(" ".join(item["name"].casefold().split()))
-                if key[0] in ids:
+                if key[0] in ids and ("id" in self.map.columns or key[1] not in titles):
                     raise UnfitRow("id was there before")
                 if key[1] in titles:
+                    found.leave_out(item)
                     raise UnfitRow("title was there before")
                 ids.add(key[0])
                 titles.add(key[1])
@@ -150,12 +156,20 @@ class ProductFile:
 class _FoundFields:
     """Whether any product has what a shop is nothing without."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: ColumnMap) -> None:
+        self._columns = columns
         self._prices: set[str] = set()
+        self._without_price = 0
         self._pictured = False
         self._chosen = False
+        self._left_out: Counter[str] = Counter()
+
+    def leave_out(self, item: Mapping[str, Any]) -> None:
+        """A row with an id of its own and a title that was there."""
+        self._left_out[item["name"]] += 1
 
     def see(self, item: Mapping[str, Any]) -> None:
+        self._without_price += not item["pricing"]
         if len(self._prices) < 2:
             self._prices.add(item["pricing"])
         self._pictured = self._pictured or item["images"] != [PICTURE]
@@ -170,11 +184,31 @@ class _FoundFields:
             price = next(iter(self._prices)) or "$100.00"
             doubt = survey.evidence.alike(f"All {products:,} products cost {price}")
             found.append(doubt if products >= ALIKE or doubt.column is not None else None)
+        elif products >= ALIKE and self._without_price >= NEARLY_ALL * products:
+            what = f"{self._without_price:,} of {products:,} products have no price"
+            found.append(survey.evidence.alike(what))
+        found.append(self._series(products))
         if not self._chosen:
             found.append(survey.evidence.missing("options", "No product has options"))
         if not self._pictured:
             found.append(survey.evidence.missing("images", "No product has a picture"))
         return [one for one in found if one is not None]
+
+    def _series(self, products: int) -> Doubt | None:
+        """What to say if most rows are left out because what they are called was there."""
+        left_out = self._left_out.total()
+        if "id" not in self._columns.columns or left_out < max(ALIKE, products):
+            return None
+        title, count = self._left_out.most_common(1)[0]
+        column = self._columns.columns["title"][0]
+        return Doubt(
+            "title",
+            f"{left_out:,} rows with ids of their own are left out because their title was there"
+            f" before (such as {title[:40]!r}, {count + 1:,} times): if {column!r} only names a"
+            f" series, write title = [{column!r}, '...'] with the column that tells its products"
+            " apart below [columns] in a map (errands mine map FILE --out map.toml) and give it"
+            " with --map.",
+        )
 
 
 def _sample(table: TableFile) -> list[Row]:
@@ -297,11 +331,22 @@ def _kind(
     said = _first(row, columns, "query")
     if said and "query" in columns.given:
         return MinedKind(said.lower(), True)
+    is_several = len(alternatives(said)) > 1
+    path = [*path, said] if is_several else path
     names = narrow_names(path, title, brand)
+    # "Toys & Games" are toys rather than anything; of three kinds nobody knows which.
+    parted = [alternatives(one) for one in path]
+    sure = narrow_names([one[0] for one in parted if 0 < len(one) < 3], title, brand)
     tags = [tag.strip() for cell in _listed(row, columns, "tags") for tag in cell.split(",")]
     filed = narrow_names(tags[:MOST_TAGS][::-1], title, brand)
     return nouns.kind_of(
-        title, names, own=said.lower(), tags=filed, text="\n".join(texts), brand=brand
+        title,
+        names,
+        own="" if is_several else said.lower(),
+        tags=filed,
+        text="\n".join(texts),
+        brand=brand,
+        shared=set(names) - set(sure),
     )
 
 
@@ -413,7 +458,7 @@ def _pricing(rows: Sequence[Row], columns: ColumnMap, remarks: list[str]) -> str
     missing = ""
     for row in rows:
         try:
-            prices.update(_prices(row, columns))
+            prices.update(_prices(row, columns) or _with_surcharge(row, rows[0], columns))
         except BadPrice as problem:
             if str(problem).startswith("price is above"):
                 raise UnfitRow(str(problem)) from None
@@ -427,6 +472,12 @@ def _pricing(rows: Sequence[Row], columns: ColumnMap, remarks: list[str]) -> str
         raise UnfitRow(missing)
     remarks.append(f"{missing}: 100 dollars assumed")
     return ""
+
+
+def _with_surcharge(row: Row, first: Row, columns: ColumnMap) -> list[float]:
+    """The price of a variant that only says what it costs beyond the product's."""
+    more = [float(one) for cell in _cells(row, columns, "surcharge") for one in prices_of(cell)]
+    return [price + sum(more) for price in _prices(first, columns)] if more else []
 
 
 def _prices(row: Row, columns: ColumnMap) -> list[float]:
@@ -464,6 +515,9 @@ def _addresses(row: Row, columns: ColumnMap) -> list[str]:
             # Where an address begins anew, the one before it has ended.
             parted = _NEXT_ADDRESS.sub("\n", _address(one)).split("\n")
             found += [part for text in parted for part in split_cell(text, columns.split["images"])]
+    if any("~mv2" in one for one in found):
+        named = [name for one in found for name in one.split(";")]
+        return [_WIX_PICTURES + one if _WIX_PICTURE.fullmatch(one) else one for one in named]
     return found
 
 

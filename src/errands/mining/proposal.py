@@ -9,13 +9,15 @@ only proposes; a person decides.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 
+from errands.mining.phrases import parts as texts_of
 from errands.mining.phrases import shop_words, words
-from errands.shop.rewards.noun_lexicon import load_lexicon
+from errands.mining.tags import tag, tags
 from errands.stemming import lucene_stem
 
 __all__ = ["DROP", "PLACES", "USES", "Proposal", "Surroundings", "propose"]
@@ -32,14 +34,24 @@ PLACES: Final[Mapping[str, str]] = {"good for": "for", "has": "with", "which is"
 _MEASURE: Final = re.compile(
     r"\d+(?:oz|ml|in|inch|inches|cm|mm|ft|feet|lb|lbs|g|kg|mg|w|v|mah|pcs|pc|pack|pk|ct|count|l|x\d+)"
 )
+_ABSTRACT: Final = ("ness", "ship", "ism", "hood", "tude", "ance", "ence", "ication")
+"""How words end that nobody can have or see: elegance, sophistication."""
+_LETTERED: Final = re.compile(r"[a-z]{1,3}[0-9]+|[b-df-hj-np-tv-xz]{1,3}")
+"""A word that rather is the name of a model."""
 _CODE: Final = re.compile(r"(?:[a-z]*+[0-9]){3}[a-z0-9]*+")
 _ONE_VOICE: Final = 0.75
 """The share of a phrase's products that begin with one brand, from which on it is that brand's."""
 _FEW: Final = 4
 """Products below which shares say nothing."""
 _FRAGMENT: Final = 0.8
+_TITLES: Final = 3
+"""Titles that make two words a phrase."""
+_TOGETHER: Final = 0.15
+"""The share of the products with the rarer of two words, below which they meet by chance."""
 _EVERYWHERE: Final = 0.4
-"""The share of all products, from which on what they say tells none from the others."""
+_NEARLY_ALL: Final = 0.8
+"""Shares of all products: from the first on what people hardly say tells none from the others,
+from the second on nothing does."""
 _MANY: Final = 40
 """Products below which that share says nothing."""
 _LONGEST_LABEL: Final = 40
@@ -80,6 +92,12 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a label and the beginning of what it says: `fabric cotton`."""
     everywhere: frozenset[str] = frozenset()
     """Phrases that a large part of all products has."""
+    names: frozenset[str] = frozenset()
+    """What titles begin with and nobody writes small: names of products and series."""
+    loose: frozenset[str] = frozenset()
+    """Phrases of words that mostly stand beside other words."""
+    nearly_all: frozenset[str] = frozenset()
+    """Phrases that nearly all products have."""
 
     @classmethod
     def of(
@@ -100,30 +118,30 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             for clause in product:
                 _count_neighbours(clause, neighbours, totals)
             around.update({word for clause in product for word in clause})
-        tags = load_lexicon()
+        known = tags()
         brands = {
             word
             for word, count in begins.items()
-            if count >= 2 and count >= 0.5 * around[word] and word not in tags and len(word) > 2
+            if count >= 2 and count >= 0.5 * around[word] and word not in known and len(word) > 2
         }
         named = {tuple(words(brand)) for record in records if (brand := _brand(record))}
-        brands.update(word for name in named for word in name if len(word) > 2 and word not in tags)
+        brands.update(
+            word for name in named for word in name if len(word) > 2 and word not in known
+        )
         labels, labelled = _labels(records)
         return cls(
             kinds=kinds,
             brands=frozenset(brands),
             crossing=_crossing(neighbours, totals),
+            names=_names(records, where),
+            loose=frozenset(_loose(around, where, records)),
             makers=frozenset(phrase for name in named for phrase in _inside(name)),
             labels=labels,
             labelled=labelled,
-            everywhere=frozenset(
-                phrase
-                for phrase, places in where.items()
-                if len(records) >= _MANY and len(places) > _EVERYWHERE * len(records)
-            ),
+            everywhere=_said_by(_EVERYWHERE, where, len(records)),
+            nearly_all=_said_by(_NEARLY_ALL, where, len(records)),
             voices={
-                phrase: Counter(firsts[place] for place in places).most_common(1)[0][1]
-                / len(places)
+                phrase: _one_voice([firsts[place] for place in places], begins, len(records))
                 for phrase, places in where.items()
                 if len(places) >= _FEW
             },
@@ -132,9 +150,26 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _first_word(record: Mapping[str, Any]) -> str:
+    """The word that a title begins with, unless it says for whom the product is."""
+    people = shop_words()["people"]
+    return next((word for word in _title_words(record) if word not in people), "")
+
+
+def _title_words(record: Mapping[str, Any]) -> tuple[str, ...]:
     title = record.get("name")
-    title_words = words(title[:200]) if isinstance(title, str) else []
-    return title_words[0] if title_words else ""
+    return words(title[:200]) if isinstance(title, str) else ()
+
+
+def _one_voice(firsts: Sequence[str], begins: Mapping[str, int], products: int) -> float:
+    """The share of the commonest voice among some; what most of all products say has none."""
+    voice, count = Counter(firsts).most_common(1)[0]
+    return count / len(firsts) if 2 * begins[voice] < products else 0.0
+
+
+def _said_by(share: float, where: Mapping[str, Sequence[int]], products: int) -> frozenset[str]:
+    if products < _MANY:
+        return frozenset()
+    return frozenset(one for one, places in where.items() if len(places) > share * products)
 
 
 def _brand(record: Mapping[str, Any]) -> str:
@@ -171,6 +206,41 @@ def _labels(records: Sequence[Mapping[str, Any]]) -> tuple[frozenset[str], froze
             labels.update(_inside(name))
             labelled.update(f"{name[-1]} {value[0]}" for value in values if value)
     return frozenset(labels), frozenset(labelled)
+
+
+def _names(
+    records: Sequence[Mapping[str, Any]], where: Mapping[str, Sequence[int]]
+) -> frozenset[str]:
+    """Phrases that half of their titles begin with, and that no product writes small."""
+    begins: Counter[str] = Counter()
+    for record in records:
+        title = _title_words(record)
+        maker = words(_brand(record))
+        title = title[len(maker) :] if title[: len(maker)] == maker else title
+        begins.update({" ".join(title[at : at + 2]) for at in (0, 1)})
+    often = [one for one in where if 2 * begins[one] >= len(where[one])]
+    return frozenset(one for one in often if not _is_written_small(one, where[one], records))
+
+
+def _is_written_small(
+    phrase: str, places: Sequence[int], records: Sequence[Mapping[str, Any]]
+) -> bool:
+    texts = (text for place in places for text in texts_of(records[place]))
+    return any(phrase in text or phrase.replace(" ", "-") in text for text in texts)
+
+
+def _loose(
+    around: Mapping[str, int],
+    where: Mapping[str, Sequence[int]],
+    records: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+    """Phrases of titles whose two words each stand in many products without the other."""
+    for phrase, places in where.items():
+        least = min((around[word] for word in phrase.split(" ")), default=0)
+        if " " in phrase and (len(places) < _TITLES or len(places) < _TOGETHER * least):
+            titles = [" ".join(_title_words(records[place])) for place in places]
+            if 2 * sum(phrase in title for title in titles) > len(titles):
+                yield phrase
 
 
 def _crossing(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dict[str, str]:
@@ -228,8 +298,46 @@ def _longer(neighbours: Mapping[str, Counter[str]], totals: Counter[str]) -> dic
 def propose(phrase: str, around: Surroundings) -> Proposal:
     """What to do with a candidate."""
     parts = phrase.split(" ")
+    made = _use(parts, around)
     reason = _objection(phrase, parts, around)
-    return Proposal(DROP, reason) if reason else _use(parts, around)
+    if not reason and made.rank:
+        reason = _doubt(phrase, parts, around)
+    return Proposal(DROP, reason) if reason else made
+
+
+def _doubt(phrase: str, parts: list[str], around: Surroundings) -> str:
+    """Why a phrase without a word that shops are known to say is no attribute."""
+    first, last = parts[0], parts[-1]
+    if phrase in around.everywhere:
+        return "a large part of all products say it"
+    if phrase in around.names:
+        return "a name that titles begin with"
+    if phrase in around.loose:
+        return "its words meet by chance"
+    if _is_verb(first) or tag(last) == "VB":
+        return f"a piece of a sentence: {first if _is_verb(first) else last}"
+    if last.endswith(_ABSTRACT) and last not in shop_words()["kinds"]:
+        return f"what sellers praise: {last}"
+    if (tag(first) == "RB" or first.endswith("ly")) and tag(last) in ("VBN", "VBD", "JJ"):
+        return f"how it was done: {first}"
+    if tag(first) in ("NN", "NNS", "") and tag(last) == "JJ":
+        return f"an adjective of something else: {last}"
+    if _LETTERED.fullmatch(first) or _LETTERED.fullmatch(last):
+        return "a number or a code"
+    return ""
+
+
+@cache
+def _opening() -> frozenset[str]:
+    return frozenset(map(lucene_stem, shop_words()["openers"]))
+
+
+def _is_verb(word: str) -> bool:
+    """Whether a word is what something does: "brightens", "moisturizes"."""
+    if tag(word):
+        return tag(word) == "VB"
+    bare = word.removesuffix("s")
+    return bare != word and (tag(bare) == "VB" or bare.endswith(("ize", "ify", "ise")))
 
 
 def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
@@ -253,7 +361,7 @@ def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
         return "what a specification is called"
     if phrase in around.labelled:
         return "what a specification is called, and what it says"
-    if phrase in around.everywhere:
+    if phrase in around.nearly_all:
         return "nearly all products say it"
     if len({lucene_stem(word) for word in parts}) < len(parts):
         return "the same word twice"
@@ -264,20 +372,30 @@ def _objection(phrase: str, parts: list[str], around: Surroundings) -> str:
     if last in known["vague"]:
         return f"not specific: {last}"
     if first in known["openers"] or (
-        _tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]
+        tag(first) in ("VBZ", "VBD", "MD") and first not in known["wanted"]
     ):
         return f"a piece of a sentence: {first}"
-    if _tag(first) == "JJ" == _tag(last) and not _quality(first, last):
+    if phrase in known["lone"]:
+        return ""
+    if first.endswith("ly") and last in known["wanted"] and first not in known["surely_first"]:
+        return f"how it is done: {first}"
+    # "Brightens skin", "stay dry"; but "slip resistant", and "carry bag".
+    stated = last in known["surely_for"] or (tag(last) == "JJ" and last not in known["surely_last"])
+    if stated and _is_verb(first) and first not in known["wanted"]:
+        return f"a piece of a sentence: {first}"
+    if first.endswith("ing") and lucene_stem(first) in _opening():
+        return f"a piece of a sentence: {first}"
+    if tag(first) == "JJ" == tag(last) and not _quality(first, last):
         return f"two adjectives of something: {phrase}"
     if last in known["closers"] or (
-        _tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]
+        tag(last) in ("RB", "MD", "IN", "VBP", "VBZ") and last not in known["wanted"]
     ):
         return f"a piece of a sentence: {last}"
     if around.voices.get(phrase, 0) >= _ONE_VOICE:
         return "only one brand says it"
     if last in known["people"] and first not in known["people"] and first.endswith("ed"):
         return f"a piece of a title: {phrase}"
-    if first in known["people"] and _tag(last) in ("JJ", "VBN") and last not in known["wanted"]:
+    if first in known["people"] and tag(last) in ("JJ", "VBN") and last not in known["wanted"]:
         return f"a piece of a title: {phrase}"
     if phrase in around.crossing:
         return f"goes on from another phrase: {around.crossing[phrase]}"
@@ -293,14 +411,11 @@ def _quality(first: str, last: str) -> bool:
     return first in known["qualities_first"] or last in ends
 
 
-def _tag(word: str) -> str:
-    """Its commonest part of speech (Penn Treebank); empty for a word that is not known."""
-    return load_lexicon().get(word, "")
-
-
 def _use(parts: list[str], around: Surroundings) -> Proposal:
     known = shop_words()
     first, last = parts[0], parts[-1]
+    if parts == [first] and first in known["lone"]:
+        return Proposal("which is", f"a quality: {first}")
     if first in known["surely_first"] or last in known["surely_last"]:
         word = first if first in known["surely_first"] else last
         return Proposal("which is", f"a quality: {word}")
@@ -320,7 +435,7 @@ def _use(parts: list[str], around: Surroundings) -> Proposal:
         return Proposal("which is", f"a quality: {last}")
     if last in known["occasions"] or last in known["people"]:
         return Proposal("good for", f"whom or what it is for: {last}")
-    rank = 1 if all(map(_tag, parts)) else 2
-    if _tag(last) in ("JJ", "VBN", "VBG") or (not _tag(last) and last.endswith(("ed", "ing"))):
+    rank = 1 if all(map(tag, parts)) else 2
+    if tag(last) in ("JJ", "VBN", "VBG") or (not tag(last) and last.endswith(("ed", "ing"))):
         return Proposal("which is", f"ends in an adjective: {last}", rank)
     return Proposal("has", f"ends in a noun: {last}", rank)

@@ -162,6 +162,8 @@ def attributes(
             fields=fields_named(text),
             sample=sample,
             seed=seed,
+            # The original's list has phrases of two words only.
+            lone=against is None,
             progress=bar,
         )
         for work in works:

@@ -43,6 +43,8 @@ _NOT_PRICE: Final = re.compile(
 )
 _CENTS: Final = re.compile(r"\d{1,6}[.,]\d\d")
 """What is a price where a whole column is so, whatever it is called."""
+_ANSWERS: Final = frozenset("yes no true false y n 0 1".split())
+"""Cells that say whether there is something, not what."""
 _PARTS: Final = "|;["
 """What parts several values in a cell: choices, where one value may be a fact."""
 _LONGEST_OPTION: Final = 200
@@ -143,6 +145,7 @@ def _looks_like(field: str, path: str, cell: str) -> bool:
         return _ADDRESS.match(cell) is not None and (named or is_picture)
     return (
         named
+        and cell.strip().lower() not in _ANSWERS
         and _NOT_OPTIONS.search(name) is None
         and len(cell) <= _LONGEST_OPTION
         and _ADDRESS.match(cell) is None

@@ -37,6 +37,7 @@ import msgspec
 
 from errands.errors import DataError, SettingError
 from errands.mining.table.cells import Row, is_nothing, values_at
+from errands.prices import currency_in
 
 __all__ = ["FIELDS", "ColumnMap", "guessed", "is_named", "read_map", "starter"]
 
@@ -45,6 +46,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "group": "the id that the rows of one product share, if each is a variant of it",
     "title": "what the product is called",
     "price": "a number, with a currency or without, or a range; of several columns the first",
+    "surcharge": "what a variant costs beyond the product's price",
     "category": "the broad kind of goods; mining is done for each",
     "query": "the narrow kind, as a shopper would search for it",
     "path": "the way through the shop to it: Home > Kitchen > Mugs",
@@ -58,40 +60,44 @@ FIELDS: Final[Mapping[str, str]] = {
 """All that is known of a product, and what it is."""
 
 _KNOWN: Final[Mapping[str, str]] = {
-    "id": "asin sku id product_id item_id productid itemid uniq_id uid pid handle object_id ean"
-    " gtin upc code barcode",
-    "group": "handle item_group_id parent parent_sku parent_asin parent_id group_id style_id",
+    "id": "asin handle_id sku id product_id item_id productid itemid uniq_id uid pid handle"
+    " object_id ean gtin upc code barcode",
+    "group": "handle handle_id item_group_id parent parent_sku parent_asin parent_id group_id"
+    " style_id",
     "title": "title name product_name product_title item_name product productname item"
     " product_display_name display_name",
     "price": "sale_price selling_price discounted_price discount_price final_price current_price"
     " offer_price special_price price_current price_sale price pricing variant_price unit_price"
     " variants_price_amount variants_price price_range_min_variant_price_amount price_amount"
-    " price_value regular_price retail_price actual_price list_price original_price mrp msrp"
+    " price_value product_price regular_price retail_price actual_price list_price original_price"
+    " market_price mrp msrp"
     " compare_at_price variant_compare_at_price cost",
+    "surcharge": "surcharge",
     "category": "category main_category_en main_category department dept section product_type"
     " master_category category_name",
     "query": "query subcategory sub_category type kind product_kind article_type class sub_class"
     " subclass",
     "path": "product_category_tree category_tree category_path_name category_path product_category"
     " breadcrumb breadcrumbs google_product_category category_name categories_name categories_en"
-    " categories collections_title taxonomy google_shopping_google_product_category",
+    " categories collections_title collection taxonomy google_shopping_google_product_category",
     "tags": "tags keywords labels",
     "brand": "brand brand_name brands vendor manufacturer maker brands_en",
     "description": "description full_description long_description product_description body_html"
     " details body text short_description summary generic_name",
     "features": "features small_description bullets bullet_points about about_product"
     " feature_bullets highlights key_features product_highlight product_specifications"
-    " specifications",
+    " specifications specs technical_details other_attributes product_details",
     "options": "customization_options variations variation_options options choices variants",
-    "images": "images_src images_url images_large images_hi_res images image image_url image_urls"
-    " image_link image_links picture pictures img img_link img_url image_src main_image"
-    " main_image_url product_image featured_image large_image photo photos thumbnail"
-    " thumbnail_image variant_image additional_image_link additional_image_links gallery",
+    "images": "images_src images_url images_large images_hi_res images image image_urls image_url"
+    " hosted_image_urls image_link image_links picture pictures img img_link img_url image_src"
+    " main_image main_image_url base_image product_image product_image_url featured_image"
+    " large_image photo photos thumbnail thumbnail_image variant_image additional_image_link"
+    " additional_image_links additional_images gallery",
 }
 """Names that columns commonly have, the likeliest first."""
 
 _MORE_IMAGES: Final = frozenset(
-    "variant_image additional_image_link additional_image_links gallery".split()
+    "variant_image additional_image_link additional_image_links additional_images gallery".split()
 )
 
 _OPTIONS: Final[Mapping[str, str]] = {
@@ -104,7 +110,9 @@ _OPTIONS: Final[Mapping[str, str]] = {
 _OPTION_NAMES: Final = re.compile(
     r"(option|attribute|variation|variant_option)_?(\d{1,2})_(name|type)"
 )
-"""Columns with the name of an option, whose values stand in the column beside it."""
+_NAMES_OF_OPTIONS: Final = re.compile(r"((?:product_)?option)_name_?(\d{1,2})")
+"""Columns with the name of an option, whose values stand in the column beside it: Shopify and
+WooCommerce count the options (`Option1 Name`), Wix and Squarespace their names and values."""
 
 _SPLIT: Final[Mapping[str, str]] = {"features": "|", "options": "|", "images": "|", "path": ">"}
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -155,6 +163,10 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plain(name: str) -> str:
+    """A name of a column as known names are spelled, without the currency of its cells."""
+    bare, bracket, rest = name.strip().partition("(")
+    if bracket and bare.strip() and currency_in(rest):
+        name = bare
     words = _HUMP.sub("_", name.strip().removeprefix("g:"))
     return re.sub(r"[\W_]+", "_", words.lower()).strip("_")
 
@@ -221,10 +233,14 @@ def _named_options(by_plain: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if match is not None:
             stem = f"{match[1]}_{match[2]}" if f"{match[1]}_{match[2]}_" in plain else None
             stem = stem or f"{match[1]}{match[2]}"
-            for last in ("value", "value_s", "values"):
-                if (values := by_plain.get(f"{stem}_{last}")) is not None:
-                    yield name, values
-                    break
+            beside = [f"{stem}_{last}" for last in ("value", "value_s", "values")]
+        elif (match := _NAMES_OF_OPTIONS.fullmatch(plain)) is not None:
+            beside = [plain.replace("_name", f"_{last}") for last in ("value", "description")]
+        else:
+            continue
+        values = next((by_plain[one] for one in beside if one in by_plain), None)
+        if values is not None:
+            yield name, values
 
 
 def _only(sample: Sequence[Row], name: str, words: Collection[str]) -> bool:
