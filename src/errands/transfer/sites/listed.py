@@ -150,7 +150,7 @@ def _query(link: str) -> set[str]:
     return set(link.partition("?")[2].partition("#")[0].split("&")) - {""}
 
 
-class _Place(NamedTuple):
+class _PricePlace(NamedTuple):
     """Where a box says an amount of money."""
 
     node: LexborNode
@@ -454,7 +454,7 @@ def _image(box: LexborNode, base: str) -> str:
     return absolute(first[0], base) if first else ""
 
 
-def _price(box: LexborNode, places: list[_Place]) -> Money:
+def _price(box: LexborNode, places: list[_PricePlace]) -> Money:
     """The price that is asked in a box; none where several may be."""
     asked = [one for one in places if not _is_other(one, box)] or places
     told = [
@@ -501,7 +501,7 @@ def _without_instalments(prices: list[Money]) -> list[Money]:
     ]
 
 
-def _places(box: LexborNode, habits: Habits) -> Iterator[_Place]:
+def _places(box: LexborNode, habits: Habits) -> Iterator[_PricePlace]:
     """The smallest parts of a box that are sums of money, and what is said around them."""
     seen: set[int] = set()
     texts = _texts(box)
@@ -519,13 +519,13 @@ def _places(box: LexborNode, habits: Habits) -> Iterator[_Place]:
             end += 1
         before = " ".join(text for _, text in texts[max(0, at - 2) : at])
         after = " ".join(text for _, text in texts[end : end + 2])
-        yield _Place(place, found, before[-_LONGEST_PRICE:], after)
+        yield _PricePlace(place, found, before[-_LONGEST_PRICE:], after)
         left -= 1
         if not left:
             break
 
 
-def _is_other(place: _Place, box: LexborNode) -> bool:
+def _is_other(place: _PricePlace, box: LexborNode) -> bool:
     """Whether an amount is an old price, a part of one, or none."""
     whole = text_of(place.node)
     said = _AMOUNT.split(whole, maxsplit=1)[0]
