@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,14 +58,19 @@ def served(model: Path, threads: int) -> Iterator[str]:
 
 
 def play(out: Path, model: Path, episodes: int, threads: int) -> None:
-    """A run with this model, or what is left of it."""
+    """A run with this model, from its beginning unless it is whole: its endpoint has another
+    address every time, which is a setting of the agent."""
+    whole = out.with_suffix(".whole")
+    if whole.exists():
+        return
+    shutil.rmtree(out, ignore_errors=True)
     with served(model, threads) as address:
-        resume = ["--resume"] if (out / "run.sqlite").exists() else []
         do(
             *ERRANDS, "run", "shop-learn", "--agent", "llm", "--model", model.name,
             "--episodes", episodes, "--max-steps", 10, "--workers", 16, "--seconds", 0,
-            "--set", f"base_url={address}", *PLAYED, "--out", out, *resume,
+            "--set", f"base_url={address}", *PLAYED, "--out", out,
         )  # fmt: skip
+    whole.touch()
 
 
 def once(place: Path, *words: object) -> None:
