@@ -431,7 +431,7 @@ WIDE static uint32_t add_frequent(
 
 #ifdef MASKED
 /* The same for all blocks of a group at once, where a block's sums are one register and a term's bits
-   its mask: a tenth of the instructions. `bounds` are what the blocks' documents can score at most,
+   its mask: a third of the instructions. `bounds` are what the blocks' documents can score at most,
    `rare` what rare terms add of it at most; `reached` gets the documents of each block that can reach
    the bar. Returns how many terms were added. */
 MASKED static int64_t add_group(
