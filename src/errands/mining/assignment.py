@@ -26,7 +26,7 @@ from errands.mining.phrases import (
     words,
 )
 from errands.mining.proposal import PLACES
-from errands.mining.tags import tag
+from errands.shop.rewards.noun_lexicon import tag
 from errands.shop.synthetic.phrasing import synthetic_instruction
 from errands.stemming import lucene_stem
 

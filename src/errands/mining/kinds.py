@@ -14,7 +14,7 @@ from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from errands.mining.phrases import shop_words
-from errands.mining.tags import tag
+from errands.shop.rewards.noun_lexicon import tag
 
 __all__ = ["MinedKind", "TitleNouns", "alternatives", "is_title", "narrow_names"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from errands.mining.phrases import located, shop_words
-from errands.mining.tags import tag
+from errands.shop.rewards.noun_lexicon import tag
 
 __all__ = ["Mention", "mention_of", "tells"]
 

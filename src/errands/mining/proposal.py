@@ -17,7 +17,7 @@ import msgspec
 
 from errands.mining.phrases import parts as texts_of
 from errands.mining.phrases import shop_words, words
-from errands.mining.tags import tag, tags
+from errands.shop.rewards.noun_lexicon import load_lexicon, tag
 from errands.stemming import lucene_stem
 
 __all__ = ["DROP", "PLACES", "USES", "Proposal", "Surroundings", "propose"]
@@ -118,7 +118,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
             for clause in product:
                 _count_neighbours(clause, neighbours, totals)
             around.update({word for clause in product for word in clause})
-        known = tags()
+        known = load_lexicon()
         brands = {
             word
             for word, count in begins.items()

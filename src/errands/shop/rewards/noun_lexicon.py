@@ -26,7 +26,7 @@ import zstandard
 
 from errands.shop.rewards.title_tokens import chunk_tokens
 
-__all__ = ["Kind", "LexiconTagger", "load_lexicon", "word_class"]
+__all__ = ["Kind", "LexiconTagger", "load_lexicon", "tag", "word_class"]
 
 
 class Kind(Enum):
@@ -110,6 +110,11 @@ def load_lexicon() -> Mapping[str, str]:
         if tag != ";":
             lexicon.update(dict.fromkeys(words, tag))
     return lexicon
+
+
+def tag(word: str) -> str:
+    """Its most frequent tag; '' where the lexicon does not know it."""
+    return load_lexicon().get(word, "")
 
 
 def word_class(token: str, lexicon: Mapping[str, str]) -> Kind:

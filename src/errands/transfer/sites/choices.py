@@ -16,6 +16,7 @@ from errands.transfer.sites.markup import (
     MOST_PARTS,
     attribute,
     text_of,
+    upwards,
 )
 
 __all__ = ["shown_choices"]
@@ -23,7 +24,6 @@ __all__ = ["shown_choices"]
 _FEWEST: Final = 2
 _MOST: Final = 60
 _LONGEST: Final = 40
-_HIGHEST: Final = 25
 _CLOSE_BY: Final = 4
 _NAMES: Final = {
     "size": re.compile(r"sizes?|taille|größe|groesse|talla|taglia|maat|rozmiar|velikost|tamanho"),
@@ -154,14 +154,10 @@ def _names_of(node: LexborNode) -> str:
 
 
 def _is_elsewhere(node: LexborNode) -> bool:
-    above = node.parent
-    for _ in range(_HIGHEST):
-        if above is None or above.tag in ("body", "html"):
-            break
-        if above.tag in ("header", "footer", "nav") or _OTHERS.search(_names_of(above)):
-            return True
-        above = above.parent
-    return False
+    return node.parent is not None and any(
+        above.tag in ("header", "footer", "nav") or _OTHERS.search(_names_of(above))
+        for above in upwards(node.parent)
+    )
 
 
 def _is_count(values: tuple[str, ...]) -> bool:
